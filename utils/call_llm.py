@@ -1,0 +1,127 @@
+"""call_llm(prompt) over the OpenAI client, which any OpenAI-compatible server answers."""
+
+import logging
+import os
+import re
+import sys
+import time
+from urllib.parse import urlsplit
+
+DEFAULT_MODEL = "gpt-6-luna"
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+ADVICE = {401: "Check OPENAI_API_KEY.", 404: "Check --model, OPENAI_MODEL and OPENAI_BASE_URL."}
+
+log = logging.getLogger("chain_of_thought")
+
+
+class CallFailed(BaseException):
+    """There is no reply: what happened and what to do.
+
+    Not an Exception, because PocketFlow runs a node again after any of those, and the client has
+    already tried again where that helps.
+    """
+
+
+class RejectedReply(AssertionError):
+    """A reply that is no thought: the reason, in words for the model and the user, and the reply."""
+
+    def __init__(self, reason, reply):
+        super().__init__(reason)
+        self.reply = reply
+
+
+def call_llm(prompt):
+    """Send a prompt as one user message and return the model's reply.
+
+    prompt: str. OPENAI_MODEL, OPENAI_API_KEY and OPENAI_BASE_URL say who answers it.
+    Returns the reply, str.
+    Raises CallFailed when there is none, and RejectedReply when it is a refusal, cut off or empty.
+    """
+    check_key()
+    log.debug("=== Prompt ===\n%s", prompt)
+    start = time.monotonic()
+    completion = create_completion(prompt)
+    seconds = time.monotonic() - start
+    choice = completion.choices[0]
+    reply, refusal = choice.message.content, choice.message.refusal
+    log.debug("=== Reply (%s, %.1f seconds, %s) ===\n%s", model(), seconds, format_usage(completion.usage), reply)
+    if refusal or choice.finish_reason == "content_filter":
+        raise RejectedReply(f"it is a refusal: {refusal or 'stopped by a content filter'!r:.300}", reply)
+    if choice.finish_reason == "length":
+        raise RejectedReply("it was cut off at the model's output limit: write a shorter one", reply)
+    if not isinstance(reply, str) or not reply.strip():
+        raise RejectedReply("it is empty or no text", reply)
+    return reply
+
+
+def model():
+    return os.environ.get("OPENAI_MODEL") or DEFAULT_MODEL
+
+
+def base_url():
+    return os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
+
+
+def check_key():
+    key = os.environ.get("OPENAI_API_KEY")
+    if not key and not os.environ.get("OPENAI_BASE_URL"):
+        raise CallFailed(
+            "OPENAI_API_KEY is not set. Set it (export OPENAI_API_KEY=...), or point OPENAI_BASE_URL at a server"
+            " that wants none (for Ollama: export OPENAI_BASE_URL=http://localhost:11434/v1)."
+        )
+    if key and not re.fullmatch("[!-~]+", key):
+        raise CallFailed("OPENAI_API_KEY has a character in it that no key has, such as a space: set it again.")
+
+
+def create_completion(prompt):
+    import openai  # Not at the top: it takes half a second that --help and --show-prompt need not wait.
+
+    try:
+        urlsplit(base_url()).port  # A bad port is a ValueError here; the client's error for it has no public name.
+        with openai.OpenAI(api_key=os.environ.get("OPENAI_API_KEY") or "none", base_url=base_url()) as client:
+            completion = client.chat.completions.create(model=model(), messages=[{"role": "user", "content": prompt}])
+        check_completion(completion)
+        return completion
+    except openai.APIStatusError as error:
+        advice = ADVICE.get(error.status_code, "")
+        message = f"{base_url()} answered {error.status_code}: {provider_words(error.body)} {advice}".rstrip()
+    except openai.APIConnectionError as error:
+        message = f"No answer from {base_url()} ({error.__cause__}). Check that address, and that its server runs."
+    except (ImportError, OSError) as error:
+        message = f"The OpenAI client does not start ({error}). Check the proxy and certificate settings."
+    except ValueError as error:
+        message = f"{base_url()} sent no chat completion: {error}. Is it an OpenAI-compatible API? See OPENAI_BASE_URL."
+    raise CallFailed(message)
+
+
+def check_completion(completion):
+    try:
+        completion.choices[0].message.content
+    except (AttributeError, LookupError, TypeError):
+        raise ValueError(provider_words(getattr(completion, "error", None) or completion)) from None
+
+
+def provider_words(body):
+    """The provider's own words, on one line. body: a dict, a str or whatever else it sent."""
+    if isinstance(body, dict) and body.get("message"):
+        body = body["message"]
+    words = " ".join(str(body).split())
+    return "a page of HTML, which no OpenAI-compatible API sends" if words.startswith("<") else words
+
+
+def format_usage(usage):
+    details = getattr(usage, "prompt_tokens_details", None)
+    counts = {
+        "prompt": getattr(usage, "prompt_tokens", None),
+        "cached": getattr(details, "cached_tokens", None),
+        "completion": getattr(usage, "completion_tokens", None),
+    }
+    known = [f"{count} {name} tokens" for name, count in counts.items() if count is not None]
+    return ", ".join(known) or "tokens not reported"
+
+
+if __name__ == "__main__":
+    try:
+        print(model(), call_llm("Reply with one word: ready"), sep=": ")
+    except (CallFailed, RejectedReply) as error:
+        sys.exit(str(error))
