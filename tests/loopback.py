@@ -38,11 +38,7 @@ def error(status, message, code=None):
 def http_answer(body, status=200, content_type="application/json"):
     def answer(handler):
         data = body.encode()
-        head = (
-            f"HTTP/1.1 {status} Whatever\r\n"
-            f"Content-Type: {content_type}\r\n"
-            f"Content-Length: {len(data)}\r\n\r\n"
-        )
+        head = f"HTTP/1.1 {status} Whatever\r\nContent-Type: {content_type}\r\nContent-Length: {len(data)}\r\n\r\n"
         handler.wfile.write(head.encode() + data)
 
     return answer
@@ -76,12 +72,12 @@ class Endpoint:
 
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                endpoint.requests.append({"path": self.path, "headers": dict(self.headers), "body": body})
+                endpoint.requests.append({"path": self.path, "headers": self.headers, "body": body})
                 number = len(endpoint.requests)
                 endpoint.asked.release()
-                if number > len(endpoint.answers):
-                    return error(400, f"request {number} was not expected")(self)
-                endpoint.answers[number - 1](self)
+                unexpected = error(400, f"request {number} was not expected")
+                answer = endpoint.answers[number - 1] if number <= len(endpoint.answers) else unexpected
+                answer(self)
 
         return Handler
 

@@ -1,10 +1,15 @@
-import pytest
-
 import nodes
 from flow import create_chain_of_thought_flow
 from nodes import ChainOfThoughtNode
 
 PENDING = [{"description": "Conclusion", "status": "Pending"}]
+
+
+REPLY = """\
+current_thinking: Some work.
+planning: [{description: Conclusion, status: Pending}]
+next_thought_needed: true
+"""
 
 
 def thought(number, thinking="Some work.", planning=PENDING, more=True):
@@ -39,9 +44,7 @@ def test_prep_before_the_first_thought():
         "problem": "What is 6 times 7?",
         "thoughts_text": "No previous thoughts yet.",
         "last_plan_text": (
-            "- [Pending] Understand the problem\n"
-            "- [Pending] Develop a high-level plan\n"
-            "- [Pending] Conclusion"
+            "- [Pending] Understand the problem\n- [Pending] Develop a high-level plan\n- [Pending] Conclusion"
         ),
         "current_thought_number": 1,
         "is_first_thought": True,
@@ -129,7 +132,9 @@ def test_a_prompt_begins_with_almost_all_of_the_one_before():
     assert after.startswith(kept)
 
 
-NASTY_TEXT = 'Braces {x} {0} {{}}, 100% %s $HOME ${y} \\n \\frac{1}{2}\n\n```yaml\n---\nkey: "value" # no comment\n```\n  end'
+NASTY_TEXT = (
+    'Braces {x} {0} {{}}, 100% %s $HOME ${y} \\n \\frac{1}{2}\n\n```yaml\n---\nkey: "value" # no comment\n```\n  end'
+)
 
 
 def test_a_nasty_problem_goes_into_the_prompt_unchanged():
@@ -160,8 +165,7 @@ def test_only_the_last_allowed_thought_is_told_to_conclude():
 
 
 def test_exec_returns_the_thought_with_its_number_and_keeps_off_the_shared_store(monkeypatch):
-    reply = "current_thinking: Some work.\nplanning: [{description: Conclusion, status: Pending}]\nnext_thought_needed: true"
-    monkeypatch.setattr(nodes, "call_llm", lambda prompt: reply)
+    monkeypatch.setattr(nodes, "call_llm", lambda prompt: REPLY)
     node, shared = ChainOfThoughtNode(), shared_store()
     prep_res = node.prep(shared)
     assert node.exec(prep_res) == thought(1)
@@ -169,8 +173,7 @@ def test_exec_returns_the_thought_with_its_number_and_keeps_off_the_shared_store
 
 
 def test_a_rejection_is_forgotten_with_its_thought(monkeypatch):
-    good = "current_thinking: Some work.\nplanning: [{description: Conclusion, status: Pending}]\nnext_thought_needed: true"
-    replies, prompts = iter(["nonsense", good, good]), []
+    replies, prompts = iter(["nonsense", REPLY, REPLY]), []
     monkeypatch.setattr(nodes, "call_llm", lambda prompt: prompts.append(prompt) or next(replies))
     node, shared = ChainOfThoughtNode(max_retries=3), shared_store()
     for _ in range(2):

@@ -5,7 +5,6 @@ import os
 import re
 import sys
 import time
-from urllib.parse import urlsplit
 
 DEFAULT_MODEL = "gpt-6-luna"
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
@@ -37,17 +36,16 @@ def call_llm(prompt):
     Returns the reply, str.
     Raises CallFailed when there is none, and RejectedReply when it is a refusal, cut off or empty.
     """
-    check_key()
+    check_environment()
     log.debug("=== Prompt ===\n%s", prompt)
     start = time.monotonic()
     completion = create_completion(prompt)
     seconds = time.monotonic() - start
-    choice = completion.choices[0]
-    reply, refusal = choice.message.content, choice.message.refusal
+    reply, refusal, finish_reason = read_completion(completion)
     log.debug("=== Reply (%s, %.1f seconds, %s) ===\n%s", model(), seconds, format_usage(completion.usage), reply)
-    if refusal or choice.finish_reason == "content_filter":
+    if refusal or finish_reason == "content_filter":
         raise RejectedReply(f"it is a refusal: {refusal or 'stopped by a content filter'!r:.300}", reply)
-    if choice.finish_reason == "length":
+    if finish_reason == "length":
         raise RejectedReply("it was cut off at the model's output limit: write a shorter one", reply)
     if not isinstance(reply, str) or not reply.strip():
         raise RejectedReply("it is empty or no text", reply)
@@ -62,7 +60,7 @@ def base_url():
     return os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
 
 
-def check_key():
+def check_environment():
     key = os.environ.get("OPENAI_API_KEY")
     if not key and not os.environ.get("OPENAI_BASE_URL"):
         raise CallFailed(
@@ -71,42 +69,43 @@ def check_key():
         )
     if key and not re.fullmatch("[!-~]+", key):
         raise CallFailed("OPENAI_API_KEY has a character in it that no key has, such as a space: set it again.")
+    if not re.match(r"https?://(\S+@)?(\[\S+\]|[^\s/:]+)(:\d+)?(/|$)", base_url()):
+        raise CallFailed(f"OPENAI_BASE_URL is {base_url()!r}, which is no address like http://localhost:11434/v1.")
 
 
 def create_completion(prompt):
     import openai  # Not at the top: it takes half a second that --help and --show-prompt need not wait.
 
     try:
-        urlsplit(base_url()).port  # A bad port is a ValueError here; the client's error for it has no public name.
         with openai.OpenAI(api_key=os.environ.get("OPENAI_API_KEY") or "none", base_url=base_url()) as client:
-            completion = client.chat.completions.create(model=model(), messages=[{"role": "user", "content": prompt}])
-        check_completion(completion)
-        return completion
+            return client.chat.completions.create(model=model(), messages=[{"role": "user", "content": prompt}])
     except openai.APIStatusError as error:
-        advice = ADVICE.get(error.status_code, "")
-        message = f"{base_url()} answered {error.status_code}: {provider_words(error.body)} {advice}".rstrip()
+        words, advice = provider_words(error.body), ADVICE.get(error.status_code, "")
+        message = f"{base_url()} answered {error.status_code}: {words}. {advice}".rstrip()
     except openai.APIConnectionError as error:
         message = f"No answer from {base_url()} ({error.__cause__}). Check that address, and that its server runs."
     except (ImportError, OSError) as error:
         message = f"The OpenAI client does not start ({error}). Check the proxy and certificate settings."
-    except ValueError as error:
-        message = f"{base_url()} sent no chat completion: {error}. Is it an OpenAI-compatible API? See OPENAI_BASE_URL."
+    except ValueError:
+        message = f"{base_url()} did not answer in JSON, so it is no OpenAI-compatible API. Check OPENAI_BASE_URL."
     raise CallFailed(message)
 
 
-def check_completion(completion):
+def read_completion(completion):
     try:
-        completion.choices[0].message.content
+        choice = completion.choices[0]
+        return choice.message.content, choice.message.refusal, choice.finish_reason
     except (AttributeError, LookupError, TypeError):
-        raise ValueError(provider_words(getattr(completion, "error", None) or completion)) from None
+        words = provider_words(completion if isinstance(completion, str) else getattr(completion, "error", None))
+        raise CallFailed(f"{base_url()} sent no chat completion: {words}. Check OPENAI_BASE_URL.") from None
 
 
 def provider_words(body):
     """The provider's own words, on one line. body: a dict, a str or whatever else it sent."""
     if isinstance(body, dict) and body.get("message"):
         body = body["message"]
-    words = " ".join(str(body).split())
-    return "a page of HTML, which no OpenAI-compatible API sends" if words.startswith("<") else words
+    words = " ".join(str(body or "it gives no reason").split()).rstrip(".")
+    return "it sends a page of HTML, so it is no OpenAI-compatible API" if words.startswith("<") else words
 
 
 def format_usage(usage):
