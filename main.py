@@ -6,7 +6,7 @@ import os
 import sys
 
 from flow import create_chain_of_thought_flow
-from nodes import ChainOfThoughtNode
+from nodes import MAX_THOUGHTS, ChainOfThoughtNode
 from utils.call_llm import DEFAULT_MODEL, CallFailed, RejectedReply
 from utils.read_reply import CONTROL_CHARACTER
 from utils.status_line import ERASE_LINE
@@ -20,7 +20,7 @@ log = logging.getLogger("chain_of_thought")
 
 
 def main(argv=None):
-    """Run the command line argv, by default that of the process, and return the exit status."""
+    """Run the program and return its exit status. argv: the arguments, list of str (default: sys.argv[1:])."""
     sys.stdout.reconfigure(errors="replace")
     try:
         args = parse_args(argv)
@@ -54,7 +54,7 @@ def solve(shared, max_thoughts):
         log.error("Thought %d: every reply was rejected, the last because %s:\n%s", number, rejection, rejection.reply)
         return 1
     if shared["solution"] is None:
-        log.error("No solution within %d thoughts. Allow more with --max-thoughts.", max_thoughts)
+        log.error("No solution yet: the limit of thoughts is %d. Raise it with --max-thoughts.", max_thoughts)
         return 1
     return 0
 
@@ -68,25 +68,28 @@ def show_prompt(shared, max_thoughts):
 def parse_args(argv):
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
-    add("--problem", metavar="TEXT", default=PROBLEM, help="the problem, or - for standard input (default: a die)")
-    add("--model", metavar="NAME", help=f"the model (default: OPENAI_MODEL, or else {DEFAULT_MODEL})")
-    add("--max-thoughts", metavar="N", type=thought_limit, default=30, help="stop after N thoughts (default: 30)")
+    add("--problem", metavar="TEXT", type=utf_8, default=PROBLEM, help="the problem; - reads it from standard input")
+    add("--model", metavar="NAME", type=utf_8, help=f"the model (default: OPENAI_MODEL, else {DEFAULT_MODEL})")
+    add("--max-thoughts", metavar="N", type=limit, default=MAX_THOUGHTS, help="stop after N (default: %(default)s)")
     add("--show-prompt", action="store_true", help="print the prompt of the first thought and stop")
     add("-v", "--verbose", action="store_true", help="show prompts, replies, seconds and tokens on stderr")
     args = parser.parse_args(argv)
     if args.problem == "-":
         sys.stdin.reconfigure(encoding="utf-8", errors="replace")
         args.problem = sys.stdin.read().rstrip("\n")
-    # Bytes of an argument that are not UTF-8 come as lone surrogates, which cannot be sent.
-    args.problem = args.problem.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if not args.problem.strip():
         parser.error("the problem is blank")
     return args
 
 
-def thought_limit(text):
+def utf_8(argument):
+    """The argument with replacements for bytes that are not UTF-8, as they cannot be sent."""
+    return argument.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def limit(text):
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 up")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
     return int(text)
 
 

@@ -1,6 +1,7 @@
 """The prompt and the node that thinks with it."""
 
-# What every request to the model begins with. Any text can stand here, but for three double quotes in a row.
+# What every prompt begins with. Any text can stand here but three double quotes in a row; they end it, on a
+# line of their own.
 INSTRUCTIONS = r"""You solve a hard problem one thought at a time. Each reply is one thought: it judges the thought
 before it, executes one step of the plan and returns the whole plan, updated.
 
@@ -14,7 +15,7 @@ Execute one step: the first Pending one or, if it has sub-steps, its first Pendi
 work; do not announce it.
 
 Return the whole plan every time. The executed step becomes Done with a concise `result`, or
-Verification Needed with a `mark` that says why; then add a step that settles it.
+Verification Needed with a `mark` that says why; then add a step that settles it and makes it Done.
 
 Break a step that is too big into `sub_steps`. It stays Pending until they are all Done and then, in
 the same thought, becomes Done with a `result` of its own.
@@ -81,6 +82,7 @@ from utils.plan_format import format_plan, format_plan_for_prompt
 from utils.read_reply import read_reply
 from utils.status_line import status_line
 
+MAX_THOUGHTS = 30
 SUGGESTED_PLAN = [
     {"description": "Understand the problem", "status": "Pending"},
     {"description": "Develop a high-level plan", "status": "Pending"},
@@ -97,10 +99,10 @@ class ChainOfThoughtNode(Node):
     first; "solution" str or None. A thought is what read_reply returns, with its "thought_number" int.
     """
 
-    def __init__(self, max_thoughts=30, max_retries=3, wait=0):
-        super().__init__(max_retries, wait)
+    def __init__(self, max_thoughts=MAX_THOUGHTS, max_retries=3):
+        super().__init__(max_retries)
         self.max_thoughts = max_thoughts
-        self.rejection = None
+        self.rejection = None  # Why the last reply was rejected, for the next try: exec has no other memory.
 
     def prep(self, shared):
         shared["current_thought_number"] += 1
@@ -116,7 +118,7 @@ class ChainOfThoughtNode(Node):
     def exec(self, prep_res):
         number = prep_res["current_thought_number"]
         if self.rejection:
-            log.warning("Thought %d: a reply was rejected and is asked for again: %s.", number, self.rejection)
+            log.warning("Thought %d: a reply was rejected, asking again: %s.", number, self.rejection)
         try:
             with status_line(f"Thinking thought {number}"):
                 reply = call_llm(self.build_prompt(prep_res))
@@ -150,17 +152,17 @@ class ChainOfThoughtNode(Node):
         return "\n".join(parts)
 
     def format_turn(self, prep_res):
-        number, plan = prep_res["current_thought_number"], prep_res["last_plan_text"]
+        number, plan_text = prep_res["current_thought_number"], prep_res["last_plan_text"]
         if prep_res["is_first_thought"]:
             turn = (
                 "This is Thought 1: there is nothing to evaluate yet. A suggested plan:\n\n"
-                f"{plan}\n\n"
+                f"{plan_text}\n\n"
                 "Make the plan for this problem and execute its first step."
             )
         else:
             turn = (
                 f"This is Thought {number}. The plan:\n\n"
-                f"{plan}\n\n"
+                f"{plan_text}\n\n"
                 f"Begin with the evaluation of Thought {number - 1}, then execute the first Pending step."
             )
         if number == self.max_thoughts:
@@ -181,7 +183,7 @@ def format_thoughts_for_prompt(thoughts):
     blocks = [
         f"Thought {thought['thought_number']}:\n"
         "  Thinking:\n"
-        f"{textwrap.indent(clean(thought['current_thinking']), '    ')}\n"
+        f"{textwrap.indent(dedent(thought['current_thinking']), '    ')}\n"
         f"  Plan Status After Thought {thought['thought_number']}:\n"
         f"{textwrap.indent(format_plan(thought['planning']), '    ')}"
         for thought in thoughts
@@ -191,7 +193,7 @@ def format_thoughts_for_prompt(thoughts):
 
 def format_thought(thought):
     """A thought as the trace shows it, with the solution if it is the Conclusion."""
-    thinking = clean(thought["current_thinking"])
+    thinking = dedent(thought["current_thinking"])
     if thought["next_thought_needed"]:
         title, plan_title, ending = "", "Current", f"{'-' * 50}\n"
     else:
@@ -206,5 +208,5 @@ def format_thought(thought):
     )
 
 
-def clean(text):
+def dedent(text):
     return textwrap.dedent(text).strip()

@@ -13,6 +13,12 @@ def recorded(name):
     return [path.read_text(encoding="utf-8") for path in sorted((RECORDINGS / name).glob("*.reply.txt"))]
 
 
+def recorded_ends(name):
+    """The first and the last reply of a recorded run: a run of two thoughts."""
+    replies = recorded(name)
+    return replies[0], replies[-1]
+
+
 def recorded_problem(name):
     return (RECORDINGS / name / "problem.txt").read_text(encoding="utf-8")
 

@@ -46,8 +46,12 @@ def test_the_problem_can_come_from_standard_input(run, monkeypatch):
     assert "# Problem\n\n  Solve:\n    x² = 4\n\n# Thoughts" in run("--problem", "-", "--show-prompt").out
 
 
-def test_bytes_that_are_not_utf_8_are_replaced(run):
-    assert "a\ufffdb" in run("--problem", "a\udcffb", "--show-prompt").out
+def test_bytes_that_are_not_utf_8_are_replaced(serve, run, monkeypatch):
+    endpoint = serve(*recorded("die"))
+    monkeypatch.setenv("OPENAI_MODEL", "")
+    assert run("--problem", "a\udcffb", "--model", "c\udcffd").status == 0
+    assert "\n\na\ufffdb\n\n" in endpoint.prompts[0]
+    assert endpoint.requests[0]["body"]["model"] == "c\ufffdd"
 
 
 def test_the_model_of_the_command_line_goes_before_that_of_the_environment(serve, run, monkeypatch):
@@ -95,9 +99,9 @@ def test_verbose_shows_prompts_replies_and_costs_but_never_the_key(serve, run):
     "arguments, message",
     [
         (["--problem", " \n"], "the problem is blank"),
-        (["--max-thoughts", "0"], "'0' is no whole number from 1 up"),
-        (["--max-thoughts", "x"], "'x' is no whole number from 1 up"),
-        (["--max-thoughts", "2.5"], "'2.5' is no whole number from 1 up"),
+        (["--max-thoughts", "0"], "'0' is not a whole number from 1 up"),
+        (["--max-thoughts", "x"], "'x' is not a whole number from 1 up"),
+        (["--max-thoughts", "2.5"], "'2.5' is not a whole number from 1 up"),
         (["--colour"], "unrecognized arguments: --colour"),
     ],
 )
@@ -115,10 +119,16 @@ def test_the_client_is_not_loaded_where_no_model_is_called(arguments):
     assert done.returncode == 0
 
 
-@pytest.mark.parametrize("script", ["plan_format.py", "read_reply.py", "call_llm.py"])
-def test_each_file_of_utils_can_be_tried_on_its_own(serve, script):
+@pytest.mark.parametrize(
+    "script, output",
+    [
+        ("plan_format.py", "- [Verification Needed] Solve the system (y looks wrong)"),
+        ("read_reply.py", "{'current_thinking': 'It is 42.', "),
+        ("call_llm.py", "gpt-6-luna: ready"),
+    ],
+)
+def test_each_file_of_utils_can_be_tried_on_its_own(serve, script, output):
     serve("ready")
     done = subprocess.run([sys.executable, f"utils/{script}"], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    if script == "call_llm.py":
-        assert done.stdout == "gpt-6-luna: ready\n"
+    assert output in done.stdout

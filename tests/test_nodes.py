@@ -126,12 +126,6 @@ def test_a_later_turn_asks_for_the_evaluation_of_the_thought_before():
     assert "- [Pending] Conclusion\n" in turn
 
 
-def test_a_prompt_begins_with_almost_all_of_the_one_before():
-    before, after = prompt_for(thought(1)), prompt_for(thought(1), thought(2))
-    kept = before.split("\n\n# Your turn\n")[0]
-    assert after.startswith(kept)
-
-
 NASTY_TEXT = (
     'Braces {x} {0} {{}}, 100% %s $HOME ${y} \\n \\frac{1}{2}\n\n```yaml\n---\nkey: "value" # no comment\n```\n  end'
 )
@@ -144,15 +138,6 @@ def test_a_nasty_problem_goes_into_the_prompt_unchanged():
 def test_a_nasty_thought_goes_into_the_prompt_unchanged_but_for_its_indentation():
     indented = "\n".join(f"    {line}" if line else "" for line in NASTY_TEXT.split("\n"))
     assert f"  Thinking:\n{indented}\n" in prompt_for(thought(1, NASTY_TEXT))
-
-
-def test_instructions_can_hold_any_text(monkeypatch):
-    monkeypatch.setattr(nodes, "INSTRUCTIONS", NASTY_TEXT)
-    assert prompt_for().startswith(NASTY_TEXT)
-
-
-def test_instructions_are_short():
-    assert len(nodes.INSTRUCTIONS) / 4 <= 700
 
 
 def test_only_the_last_allowed_thought_is_told_to_conclude():

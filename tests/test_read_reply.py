@@ -82,6 +82,11 @@ def test_a_block_literal_needs_no_escaping(thinking):
     assert read_reply(reply)["current_thinking"] == thinking
 
 
+def test_the_block_goes_on_to_the_last_closing_fence():
+    reply = "```yaml\n" + with_value("current_thinking", '"Code:\n\n```\n\nx = 1\n\n```\n"') + "```\n"
+    assert read_reply(reply)["current_thinking"] == "Code:\n```\nx = 1\n``` "
+
+
 @pytest.mark.parametrize("name", ["die", "intervals", "trains"])
 def test_recorded_replies_are_read_as_yaml_reads_them(name):
     for reply in recorded(name):
@@ -92,7 +97,21 @@ def test_recorded_replies_are_read_as_yaml_reads_them(name):
 @pytest.mark.parametrize("field", ["result", "mark"])
 @pytest.mark.parametrize(
     "value, text",
-    [("42", "42"), ("0", "0"), ("0.5", "0.5"), ("null", None), ("", None), ("''", None), ("|-\n      x", "x")],
+    [
+        ("42", "42"),
+        ("0", "0"),
+        ("0.50", "0.50"),
+        ("1_000", "1_000"),
+        ("010", "010"),
+        ("12:30", "12:30"),
+        ("2026-02-30", "2026-02-30"),
+        ("9" * 5000, "9" * 5000),
+        ("null", None),
+        ("", None),
+        ("''", None),
+        ("|-\n      x", "x"),
+    ],
+    ids=lambda value: str(value)[:10],
 )
 def test_an_optional_text_can_be_a_number_or_null(field, value, text):
     step = read_reply(with_step("description: Solve", "status: Done", f"{field}: {value}"))["planning"][0]
@@ -127,35 +146,40 @@ def with_value(key, value):
 
 
 REJECTED = [
-    pytest.param("I cannot do that.", "no mapping", id="prose"),
-    pytest.param("```yaml\n- a\n- list\n```", "no mapping", id="a list"),
-    pytest.param("", "no mapping", id="nothing"),
-    pytest.param("```yaml\n```", "no mapping", id="an empty block"),
-    pytest.param(f"<think>\n```yaml\n{BLOCK}```", "no mapping", id="a think part that does not end"),
+    pytest.param("I cannot do that.", "no YAML mapping", id="prose"),
+    pytest.param("```yaml\n- a\n- list\n```", "no YAML mapping", id="a list"),
+    pytest.param("", "no YAML mapping", id="nothing"),
+    pytest.param("```yaml\n```", "no YAML mapping", id="an empty block"),
+    pytest.param(f"<think>\n```yaml\n{BLOCK}```", "no YAML mapping", id="a think part that does not end"),
     pytest.param("current_thinking: a: b", "not valid YAML (mapping values", id="a bare colon"),
     pytest.param('current_thinking: "$\\int$"', "not valid YAML", id="an unknown escape"),
     pytest.param("current_thinking: \x1b[31m", "not valid YAML", id="a bare control character"),
-    pytest.param(with_value("current_thinking", "2026-02-30"), "not valid YAML", id="a date that is none"),
-    pytest.param(with_value("current_thinking", "1" * 5000), "not valid YAML", id="a number beyond bounds"),
+    pytest.param(with_value("current_thinking", "2026-02-30"), "not a text", id="a date for thinking"),
     pytest.param(without("current_thinking"), "current_thinking is missing", id="no thinking"),
     pytest.param(without("planning"), "planning is missing", id="no plan"),
     pytest.param(without("next_thought_needed"), "next_thought_needed is missing", id="no flag"),
-    pytest.param(with_value("current_thinking", "42"), "current_thinking is no text", id="a number for thinking"),
-    pytest.param(with_value("current_thinking", "[a]"), "current_thinking is no text", id="a list for thinking"),
-    pytest.param(with_value("current_thinking", "null"), "current_thinking is no text", id="null for thinking"),
-    pytest.param(with_value("current_thinking", '" \\n "'), "is blank", id="blank thinking"),
-    pytest.param(with_value("planning", "Conclusion"), "planning is no list", id="a text for the plan"),
-    pytest.param(with_value("planning", "null"), "planning is no list", id="null for the plan"),
+    pytest.param(
+        with_value("current_thinking", "42"), "current_thinking is blank or not a text", id="a number for thinking"
+    ),
+    pytest.param(
+        with_value("current_thinking", "[a]"), "current_thinking is blank or not a text", id="a list for thinking"
+    ),
+    pytest.param(
+        with_value("current_thinking", "null"), "current_thinking is blank or not a text", id="null for thinking"
+    ),
+    pytest.param(with_value("current_thinking", '" \\n "'), "current_thinking is blank", id="blank thinking"),
+    pytest.param(with_value("planning", "Conclusion"), "planning is not a list", id="a text for the plan"),
+    pytest.param(with_value("planning", "null"), "planning is not a list", id="null for the plan"),
     pytest.param(with_value("planning", "[]"), "planning is empty", id="an empty plan"),
     pytest.param(
         with_value("next_thought_needed", '"false"'), "next_thought_needed is 'false'", id="a text for the flag"
     ),
-    pytest.param(with_value("next_thought_needed", "0"), "next_thought_needed is 0", id="a number for the flag"),
+    pytest.param(with_value("next_thought_needed", "0"), "next_thought_needed is '0'", id="a number for the flag"),
     pytest.param(with_value("planning", "[Conclusion]"), "a step of the plan is 'Conclusion'", id="a text for a step"),
     pytest.param(with_step("status: Done"), "no description", id="a step without description"),
     pytest.param(with_step("description: ' '", "status: Done"), "no description", id="a blank description"),
     pytest.param(
-        with_step("description: [a]", "status: Done"), "description of a step is no text", id="a list for one"
+        with_step("description: [a]", "status: Done"), "description of a step is not a text", id="a list for one"
     ),
     pytest.param(with_step("description: Solve"), "the step 'Solve' has the status None", id="no status"),
     pytest.param(with_step("description: Solve", "status: [Done]"), "the status ['Done']", id="a list for a status"),
@@ -167,14 +191,15 @@ REJECTED = [
     ),
     pytest.param(
         with_step("description: A", "status: Done", "sub_steps: B"),
-        "sub_steps of the step 'A' is no list",
+        "sub_steps of the step 'A' is not a list",
         id="sub-steps",
     ),
     pytest.param(
         with_step("description: A", "status: Done", "result: [1]"),
-        "result of the step 'A' is no text",
+        "result of the step 'A' is not a text",
         id="a list result",
     ),
+    pytest.param(with_step("description: A", "status: Done", "result: yes"), "not a text", id="a boolean result"),
     pytest.param(
         with_value("current_thinking", '"$\\frac{1}{2}$"'),
         "current_thinking has the control character '\\x0c'",

@@ -7,14 +7,14 @@ import sys
 
 import pytest
 
-from tests.loopback import RECORDINGS, completion, recorded, recorded_problem
+from tests.loopback import RECORDINGS, completion, recorded, recorded_ends, recorded_problem
 
 pty = pytest.importorskip("pty", reason="needs pseudo-terminals")
 
 ROOT = RECORDINGS.parent.parent
 MAIN = [sys.executable, "main.py"]
 TRACE = (RECORDINGS / "die" / "trace.txt").read_text(encoding="utf-8")
-FIRST, LAST = recorded("die")[0], recorded("die")[-1]
+FIRST, LAST = recorded_ends("die")
 
 
 def waiting(endpoint, answer):

@@ -1,5 +1,6 @@
 """call_llm(prompt) over the OpenAI client, which any OpenAI-compatible server answers."""
 
+import json
 import logging
 import os
 import re
@@ -22,7 +23,7 @@ class CallFailed(BaseException):
 
 
 class RejectedReply(AssertionError):
-    """A reply that is no thought: the reason, in words for the model and the user, and the reply."""
+    """A reply that is not a thought: the reason, in words for the model and the user, and the reply."""
 
     def __init__(self, reason, reply):
         super().__init__(reason)
@@ -43,12 +44,14 @@ def call_llm(prompt):
     seconds = time.monotonic() - start
     reply, refusal, finish_reason = read_completion(completion)
     log.debug("=== Reply (%s, %.1f seconds, %s) ===\n%s", model(), seconds, format_usage(completion.usage), reply)
-    if refusal or finish_reason == "content_filter":
-        raise RejectedReply(f"it is a refusal: {refusal or 'stopped by a content filter'!r:.300}", reply)
+    if refusal:
+        raise RejectedReply(f"it is a refusal: {refusal!r:.300}", reply)
+    if finish_reason == "content_filter":
+        raise RejectedReply("it was stopped by a content filter", reply)
     if finish_reason == "length":
         raise RejectedReply("it was cut off at the model's output limit: write a shorter one", reply)
     if not isinstance(reply, str) or not reply.strip():
-        raise RejectedReply("it is empty or no text", reply)
+        raise RejectedReply("it is empty or not a text", reply)
     return reply
 
 
@@ -65,12 +68,12 @@ def check_environment():
     if not key and not os.environ.get("OPENAI_BASE_URL"):
         raise CallFailed(
             "OPENAI_API_KEY is not set. Set it (export OPENAI_API_KEY=...), or point OPENAI_BASE_URL at a server"
-            " that wants none (for Ollama: export OPENAI_BASE_URL=http://localhost:11434/v1)."
+            " that needs no key (for Ollama: export OPENAI_BASE_URL=http://localhost:11434/v1)."
         )
     if key and not re.fullmatch("[!-~]+", key):
         raise CallFailed("OPENAI_API_KEY has a character in it that no key has, such as a space: set it again.")
     if not re.match(r"https?://(\S+@)?(\[\S+\]|[^\s/:]+)(:\d+)?(/|$)", base_url()):
-        raise CallFailed(f"OPENAI_BASE_URL is {base_url()!r}, which is no address like http://localhost:11434/v1.")
+        raise CallFailed(f"OPENAI_BASE_URL is {base_url()!r}, not an address like http://localhost:11434/v1.")
 
 
 def create_completion(prompt):
@@ -84,17 +87,17 @@ def create_completion(prompt):
         message = f"{base_url()} answered {error.status_code}: {words}. {advice}".rstrip()
     except openai.APIConnectionError as error:
         message = f"No answer from {base_url()} ({error.__cause__}). Check that address, and that its server runs."
-    except (ImportError, OSError) as error:
-        message = f"The OpenAI client does not start ({error}). Check the proxy and certificate settings."
-    except ValueError:
-        message = f"{base_url()} did not answer in JSON, so it is no OpenAI-compatible API. Check OPENAI_BASE_URL."
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        message = f"{base_url()} did not answer in JSON, so it is not an OpenAI-compatible API. Check OPENAI_BASE_URL."
+    except (ImportError, OSError, ValueError) as error:
+        message = f"The OpenAI client does not work ({error}). Check the proxy, certificate and OPENAI_ variables."
     raise CallFailed(message)
 
 
 def read_completion(completion):
     try:
         choice = completion.choices[0]
-        return choice.message.content, choice.message.refusal, choice.finish_reason
+        return choice.message.content or "", choice.message.refusal, choice.finish_reason
     except (AttributeError, LookupError, TypeError):
         words = provider_words(completion if isinstance(completion, str) else getattr(completion, "error", None))
         raise CallFailed(f"{base_url()} sent no chat completion: {words}. Check OPENAI_BASE_URL.") from None
@@ -105,7 +108,7 @@ def provider_words(body):
     if isinstance(body, dict) and body.get("message"):
         body = body["message"]
     words = " ".join(str(body or "it gives no reason").split()).rstrip(".")
-    return "it sends a page of HTML, so it is no OpenAI-compatible API" if words.startswith("<") else words
+    return "a page of HTML, not an answer of an OpenAI-compatible API" if words.startswith("<") else words
 
 
 def format_usage(usage):

@@ -6,12 +6,15 @@ import yaml
 
 STATUSES = ("Pending", "Done", "Verification Needed")
 
-# All control characters but newline and tab, and what else an escape in double quotes can turn LaTeX
-# into: a line or paragraph separator ("\Lambda", "\Phi") and half of a surrogate pair.
+# Control characters but newline and tab, and what else an escape in double quotes can make of LaTeX:
+# a line or paragraph separator of "\Lambda" or "\Phi", half a surrogate pair of "\ud800".
 CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
+# <think>...</think>, <think>... without an end, or ...</think> without a beginning, as some servers send it
 THINK_PART = re.compile(r"(\A\s*|^)<think>.*?(</think>|\Z)|\A.*^</think>", re.DOTALL | re.MULTILINE)
+# ```yaml, ```YML
 TAGGED_FENCE = re.compile(r"^`{3,}[ \t]*ya?ml[ \t]*\n", re.IGNORECASE | re.MULTILINE)
+# ``` with something behind it, so that it is not the closing fence
 PLAIN_FENCE = re.compile(r"^`{3,}[ \t]*\n(?=.*\S)", re.DOTALL | re.MULTILINE)
 UP_TO_LAST_FENCE = re.compile(r"(.*)^`{3,}[ \t]*$", re.DOTALL | re.MULTILINE)
 
@@ -25,11 +28,11 @@ def read_reply(reply):
     Raises AssertionError with what the model has to mend.
     """
     thought = load_yaml(find_block(reply))
-    assert isinstance(thought, dict), "it is no mapping of current_thinking, planning and next_thought_needed"
+    assert isinstance(thought, dict), "it has no YAML mapping with current_thinking, planning and next_thought_needed"
     for key in ("current_thinking", "planning", "next_thought_needed"):
         assert key in thought, f"{key} is missing"
     thinking, flag = thought["current_thinking"], thought["next_thought_needed"]
-    assert isinstance(thinking, str) and thinking.strip(), "current_thinking is no text or is blank"
+    assert type(thinking) is str and thinking.strip(), "current_thinking is blank or not a text"
     assert isinstance(flag, bool), f"next_thought_needed is {flag!r:.40}: write true or false, without quotes"
     check_characters(thinking, "current_thinking")
     planning = read_plan(thought["planning"], "planning")
@@ -45,6 +48,10 @@ def find_block(reply):
     return closed[1] if closed else text
 
 
+class Number(str):
+    """A number or a date as the model wrote it: YAML would make 750 of 12:30, and 8 of 010."""
+
+
 class ReplyLoader(yaml.SafeLoader):
     """A SafeLoader without aliases, by which a plan could contain itself, and without tags."""
 
@@ -55,18 +62,22 @@ class ReplyLoader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
+for kind in ("int", "float", "timestamp"):
+    ReplyLoader.add_constructor(f"tag:yaml.org,2002:{kind}", lambda loader, node: Number(node.value))
+
+
 def load_yaml(block):
     try:
         return yaml.load(block, ReplyLoader)
-    except (yaml.YAMLError, ValueError) as error:  # PyYAML reports a date like 2026-02-30 by a ValueError.
-        problem = " ".join(str(error).split())
+    except yaml.YAMLError as error:
+        problem = " ".join(str(error).replace('in "<unicode string>",', "in").split())
         raise AssertionError(f"it is not valid YAML ({problem}): write every text as a block literal (|-)") from None
     except RecursionError:
         raise AssertionError("its YAML is nested too deep to read") from None
 
 
 def read_plan(plan, name):
-    assert isinstance(plan, list), f"{name} is no list of steps"
+    assert isinstance(plan, list), f"{name} is not a list of steps"
     return [read_step(step) for step in plan]
 
 
@@ -88,8 +99,8 @@ def read_step(step):
 def read_text(value, name):
     if value is None:
         return ""
-    assert isinstance(value, (str, int, float)), f"{name} is no text: write it as a block literal (|-)"
-    check_characters(str(value), name)
+    assert isinstance(value, str), f"{name} is not a text: write it as a block literal (|-)"
+    check_characters(value, name)
     return str(value).strip()
 
 
