@@ -77,6 +77,8 @@ def parse_args(argv):
     if args.problem == "-":
         sys.stdin.reconfigure(encoding="utf-8", errors="replace")
         args.problem = sys.stdin.read().rstrip("\n")
+    if not __debug__:
+        parser.error("replies are checked by assertions: run Python without -O and PYTHONOPTIMIZE")
     if not args.problem.strip():
         parser.error("the problem is blank")
     return args
@@ -96,6 +98,7 @@ def limit(text):
 def log_to_stderr(verbose):
     handler = logging.StreamHandler()
     handler.setFormatter(TerminalFormatter("%(message)s"))
+    handler.addFilter(logging.Filter(log.name))
     logging.basicConfig(handlers=[handler], force=True)
     log.setLevel(logging.DEBUG if verbose else logging.WARNING)
 

@@ -82,6 +82,7 @@ def test_three_rejected_replies_end_the_run_with_the_last_one(serve, run):
         pytest.param(http_answer("<html>No.</html>", 404, "text/html"), "OpenAI-compatible API", id="HTML with 404"),
         pytest.param(http_answer("<!DOCTYPE html>", 200, "text/html"), "OpenAI-compatible API", id="HTML"),
         pytest.param(http_answer("<html>"), "OpenAI-compatible API", id="HTML sent as JSON"),
+        pytest.param(http_answer("[" * 100_000), "OpenAI-compatible API", id="JSON too deep"),
         pytest.param(http_answer(""), "OpenAI-compatible API", id="an empty body"),
         pytest.param(http_answer("{}"), "no chat completion", id="an empty object"),
         pytest.param(http_answer("[1]"), "no chat completion", id="a list"),
@@ -149,12 +150,15 @@ def test_a_server_that_never_answers_is_ended_by_the_timeout_of_the_client(serve
     assert one_line(result.err) and "timed out" in result.err
 
 
-@pytest.mark.parametrize("address", ["localhost:11434/v1", "http://localhost:port/v1", "http:///v1", "ftp://localhost"])
+@pytest.mark.parametrize(
+    "address",
+    ["localhost:11434/v1", "http://localhost:port/v1", "http:///v1", "ftp://localhost", "http://localhost/v1\r"],
+)
 def test_a_base_url_that_is_no_address_is_named(run, monkeypatch, address):
     monkeypatch.setenv("OPENAI_BASE_URL", address)
     result = run()
     assert result.status == 1
-    assert one_line(result.err) and address in result.err
+    assert one_line(result.err) and repr(address) in result.err
 
 
 def test_without_key_and_base_url_both_ways_out_are_said(run):
@@ -182,12 +186,23 @@ def test_a_key_that_cannot_be_sent_is_said_but_not_shown(serve, run, monkeypatch
     assert "OPENAI_API_KEY" in result.err and "secret" not in result.err
 
 
-def test_a_proxy_that_the_client_cannot_use_is_said(serve, run, monkeypatch):
+def test_a_password_in_the_base_url_is_not_shown(run, monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://user:secret@127.0.0.1:1/v1")
+    result = run()
+    assert result.status == 1
+    assert "http://127.0.0.1:1/v1" in result.err and "secret" not in result.err
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [("OPENAI_ORG_ID", "é"), ("ALL_PROXY", "socks5://127.0.0.1:1"), ("ALL_PROXY", "ftp://127.0.0.1:1")],
+)
+def test_a_variable_that_the_client_cannot_use_is_not_blamed_on_the_server(serve, run, monkeypatch, name, value):
     endpoint = serve(FIRST, LAST)
-    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1")
+    monkeypatch.setenv(name, value)
     result = run()
     assert (result.status, endpoint.requests) == (1, [])
-    assert one_line(result.err) and "proxy" in result.err
+    assert one_line(result.err) and "The OpenAI client does not work" in result.err
 
 
 # The loop

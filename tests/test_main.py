@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import os
 import re
 import subprocess
 import sys
@@ -74,6 +75,19 @@ def test_edited_instructions_reach_the_model_unchanged(serve, run, monkeypatch):
     endpoint = serve(*recorded("die"))
     run()
     assert all(prompt.startswith(text) for prompt in endpoint.prompts)
+
+
+def test_the_log_of_the_client_stays_off(serve):
+    serve(*recorded("die"))
+    environment = {**os.environ, "OPENAI_LOG": "debug"}
+    done = subprocess.run([sys.executable, "main.py"], cwd=ROOT, env=environment, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_python_without_assertions_is_refused():
+    done = subprocess.run([sys.executable, "-O", "main.py"], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "-O" in done.stderr
 
 
 def test_verbose_shows_prompts_replies_and_costs_but_never_the_key(serve, run):

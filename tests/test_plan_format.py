@@ -45,3 +45,7 @@ def test_a_text_of_several_lines_prints_as_one(field):
     step = {"description": "Solve", "status": "Done", field: "first line\n  second line\n\nthird line\n"}
     assert "first line second line third line" in format_plan([step])
     assert "\n" not in format_plan([step])
+
+
+def test_blanks_within_a_line_are_kept():
+    assert format_plan([{"description": "x =  1\t(aligned)", "status": "Done"}]) == "- [Done] x =  1\t(aligned)"

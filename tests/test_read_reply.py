@@ -57,7 +57,11 @@ def with_step(*lines):
             f"```yaml\n{DRAFT}```\nNo.\n</think>\n\n```yaml\n{BLOCK}```", id="a think part without its opening"
         ),
         pytest.param(f"Well.\n<think>\n{DRAFT}</think>\n```yaml\n{BLOCK}```", id="words before the think part"),
+        pytest.param(f"Draft:\n```yaml\n{DRAFT}```\nFine.</think>\n\n```yaml\n{BLOCK}```", id="its end behind words"),
+        pytest.param(f"Well.</think>{BLOCK}", id="a think part without its opening before no fence"),
+        pytest.param(f"Here it is.\n\n{BLOCK}", id="words before no fence"),
         pytest.param(f"---\n{BLOCK}", id="a document marker"),
+        pytest.param(BLOCK.replace("status: Pending", "status: |\n      Pending"), id="a status with a line end"),
         pytest.param(f"{BLOCK}confidence: 0.9\nthought_number: 7\n", id="keys of its own"),
     ],
 )
@@ -181,8 +185,12 @@ REJECTED = [
     pytest.param(
         with_step("description: [a]", "status: Done"), "description of a step is not a text", id="a list for one"
     ),
-    pytest.param(with_step("description: Solve"), "the step 'Solve' has the status None", id="no status"),
-    pytest.param(with_step("description: Solve", "status: [Done]"), "the status ['Done']", id="a list for a status"),
+    pytest.param(with_step("description: Solve"), "the step 'Solve' has the status ''", id="no status"),
+    pytest.param(
+        with_step("description: Solve", "status: [Done]"),
+        "status of the step 'Solve' is not a text",
+        id="a list for a status",
+    ),
     pytest.param(with_step("description: Solve", "status: done"), "'Solve' has the status 'done'", id="lower case"),
     pytest.param(
         with_step("description: A", "status: Pending", "sub_steps:", "- description: B", "  status: Started"),
@@ -219,6 +227,10 @@ REJECTED = [
         id="a plan in itself",
     ),
     pytest.param(with_value("current_thinking", '!!bool "maybe"'), "tag", id="a tag"),
+    pytest.param(with_value("current_thinking", "!%0a x"), "tag", id="a tag with a line end"),
+    pytest.param(with_value("current_thinking", '"\\U00110000"'), "not valid YAML", id="beyond Unicode"),
+    pytest.param(with_value("current_thinking", '"\\UFFFFFFFF"'), "not valid YAML", id="far beyond Unicode"),
+    pytest.param(with_value("next_thought_needed", "0x" + "f" * 5000), "next_thought_needed is", id="a huge flag"),
     pytest.param(nested_plan(400), "too deep", id="400 levels"),
     pytest.param(f"{BLOCK}---\n{BLOCK}", "not valid YAML", id="two documents"),
 ]

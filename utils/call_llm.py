@@ -5,6 +5,7 @@ import logging
 import os
 import re
 import sys
+import textwrap
 import time
 
 DEFAULT_MODEL = "gpt-6-luna"
@@ -63,6 +64,11 @@ def base_url():
     return os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
 
 
+def address():
+    """The base URL without the password that may stand in it."""
+    return re.sub("//[^/]*@", "//", base_url())
+
+
 def check_environment():
     key = os.environ.get("OPENAI_API_KEY")
     if not key and not os.environ.get("OPENAI_BASE_URL"):
@@ -72,8 +78,8 @@ def check_environment():
         )
     if key and not re.fullmatch("[!-~]+", key):
         raise CallFailed("OPENAI_API_KEY has a character in it that no key has, such as a space: set it again.")
-    if not re.match(r"https?://(\S+@)?(\[\S+\]|[^\s/:]+)(:\d+)?(/|$)", base_url()):
-        raise CallFailed(f"OPENAI_BASE_URL is {base_url()!r}, not an address like http://localhost:11434/v1.")
+    if not re.fullmatch(r"https?://([^\s/@]+@)?(\[[\da-f:.]+\]|[\w.-]+)(:\d+)?(/[!-~]*)?", base_url(), re.IGNORECASE):
+        raise CallFailed(f"OPENAI_BASE_URL is {address()!r}, not an address like http://localhost:11434/v1.")
 
 
 def create_completion(prompt):
@@ -84,11 +90,11 @@ def create_completion(prompt):
             return client.chat.completions.create(model=model(), messages=[{"role": "user", "content": prompt}])
     except openai.APIStatusError as error:
         words, advice = provider_words(error.body), ADVICE.get(error.status_code, "")
-        message = f"{base_url()} answered {error.status_code}: {words}. {advice}".rstrip()
+        message = f"{address()} answered {error.status_code}: {words}. {advice}".rstrip()
     except openai.APIConnectionError as error:
-        message = f"No answer from {base_url()} ({error.__cause__}). Check that address, and that its server runs."
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        message = f"{base_url()} did not answer in JSON, so it is not an OpenAI-compatible API. Check OPENAI_BASE_URL."
+        message = f"No answer from {address()} ({error.__cause__}). Check that address, and that its server runs."
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+        message = f"{address()} did not answer in JSON, so it is not an OpenAI-compatible API. Check OPENAI_BASE_URL."
     except (ImportError, OSError, ValueError) as error:
         message = f"The OpenAI client does not work ({error}). Check the proxy, certificate and OPENAI_ variables."
     raise CallFailed(message)
@@ -100,14 +106,14 @@ def read_completion(completion):
         return choice.message.content or "", choice.message.refusal, choice.finish_reason
     except (AttributeError, LookupError, TypeError):
         words = provider_words(completion if isinstance(completion, str) else getattr(completion, "error", None))
-        raise CallFailed(f"{base_url()} sent no chat completion: {words}. Check OPENAI_BASE_URL.") from None
+        raise CallFailed(f"{address()} sent no chat completion: {words}. Check OPENAI_BASE_URL.") from None
 
 
 def provider_words(body):
     """The provider's own words, on one line. body: a dict, a str or whatever else it sent."""
     if isinstance(body, dict) and body.get("message"):
         body = body["message"]
-    words = " ".join(str(body or "it gives no reason").split()).rstrip(".")
+    words = textwrap.shorten(str(body or "it gives no reason"), 500).rstrip(".")
     return "a page of HTML, not an answer of an OpenAI-compatible API" if words.startswith("<") else words
 
 

@@ -36,7 +36,7 @@ def full_line(step):
 
 
 def one_line(text):
-    return " ".join(text.split())
+    return " ".join(line.strip() for line in text.split("\n") if line.strip())
 
 
 if __name__ == "__main__":

@@ -10,12 +10,16 @@ STATUSES = ("Pending", "Done", "Verification Needed")
 # a line or paragraph separator of "\Lambda" or "\Phi", half a surrogate pair of "\ud800".
 CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
-# <think>...</think>, <think>... without an end, or ...</think> without a beginning, as some servers send it
-THINK_PART = re.compile(r"(\A\s*|^)<think>.*?(</think>|\Z)|\A.*^</think>", re.DOTALL | re.MULTILINE)
+# <think>...</think>, <think>... without an end, ...</think> without a beginning (as some servers send it)
+THINK_PART = re.compile(
+    r"(\A\s*|^)<think>.*?(</think>|\Z)|\A.*(^</think>|</think>[ \t]*\n*(?=```|current_thinking:))",
+    re.DOTALL | re.MULTILINE,
+)
 # ```yaml, ```YML
 TAGGED_FENCE = re.compile(r"^`{3,}[ \t]*ya?ml[ \t]*\n", re.IGNORECASE | re.MULTILINE)
 # ``` with something behind it, so that it is not the closing fence
 PLAIN_FENCE = re.compile(r"^`{3,}[ \t]*\n(?=.*\S)", re.DOTALL | re.MULTILINE)
+FIRST_KEY = re.compile(r"^(?=(current_thinking|planning|next_thought_needed):)", re.MULTILINE)
 UP_TO_LAST_FENCE = re.compile(r"(.*)^`{3,}[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
@@ -42,7 +46,7 @@ def read_reply(reply):
 
 def find_block(reply):
     text = THINK_PART.sub("", reply.replace("\r\n", "\n"))
-    opening = TAGGED_FENCE.search(text) or PLAIN_FENCE.search(text)
+    opening = TAGGED_FENCE.search(text) or PLAIN_FENCE.search(text) or FIRST_KEY.search(text)
     text = text[opening.end() :] if opening else text
     closed = UP_TO_LAST_FENCE.match(text)
     return closed[1] if closed else text
@@ -57,8 +61,9 @@ class ReplyLoader(yaml.SafeLoader):
 
     def compose_node(self, parent, index):
         event = self.peek_event()
-        assert not isinstance(event, yaml.AliasEvent), f"it has a YAML alias, *{event.anchor}: write the value out"
-        assert event.tag is None, f"it has a YAML tag, {event.tag}: leave it out"
+        is_alias = isinstance(event, yaml.AliasEvent)
+        assert not is_alias, f"it has a YAML alias (*{event.anchor}): write the text out, as a block literal (|-)"
+        assert event.tag is None, f"it has a YAML tag ({event.tag!r}): leave it out"
         return super().compose_node(parent, index)
 
 
@@ -69,7 +74,7 @@ for kind in ("int", "float", "timestamp"):
 def load_yaml(block):
     try:
         return yaml.load(block, ReplyLoader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, OverflowError) as error:  # The latter two for "\UFFFFFFFF" in double quotes.
         problem = " ".join(str(error).replace('in "<unicode string>",', "in").split())
         raise AssertionError(f"it is not valid YAML ({problem}): write every text as a block literal (|-)") from None
     except RecursionError:
@@ -86,7 +91,7 @@ def read_step(step):
     description = read_text(step.get("description"), "the description of a step")
     assert description, f"a step of the plan has no description: {step!r:.80}"
     name = f"the step {description!r:.80}"
-    status = step.get("status")
+    status = read_text(step.get("status"), f"the status of {name}")
     assert status in STATUSES, f"{name} has the status {status!r:.40}: write Pending, Done or Verification Needed"
     optional = {
         "result": read_text(step.get("result"), f"the result of {name}"),

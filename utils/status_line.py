@@ -6,14 +6,14 @@ import threading
 import time
 
 # Spaces, not an escape sequence: every terminal knows them.
-ERASE_LINE = "\r" + 40 * " " + "\r"
+ERASE_LINE = "\r" + 30 * " " + "\r"
 
 
 @contextlib.contextmanager
 def status_line(text):
     """Show "text: N s" on stderr while the block runs, if stderr is a terminal.
 
-    text: str, short enough for the line to fit in 40 columns.
+    text: str, short enough for the line to fit in 30 columns.
     """
     if not sys.stderr.isatty():
         yield
