@@ -66,7 +66,7 @@ def base_url():
 
 def address():
     """The base URL without the password that may stand in it."""
-    return re.sub("//[^/]*@", "//", base_url())
+    return re.sub("//.*@", "//", base_url())
 
 
 def check_environment():
