@@ -1,6 +1,7 @@
 """What only shows with a terminal, a pipe or a signal: the program as a process of its own."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -40,6 +41,7 @@ class Terminal:
 
     def read_until(self, text):
         while text.encode() not in self.written:
+            assert select.select([self.reader], [], [], 10)[0], f"{text!r} does not come"
             self.written += os.read(self.reader, 1024)
 
     def read_all(self):
@@ -113,11 +115,15 @@ def test_each_thought_is_out_before_the_next_is_asked_for(serve):
     endpoint = serve()
     endpoint.answers = [completion(FIRST), waiting(endpoint, completion(LAST))]
     with subprocess.Popen(MAIN, cwd=ROOT, stdout=subprocess.PIPE) as process:
-        first_thought = TRACE[: TRACE.index("Thought 2:")].encode()
-        assert process.stdout.read(len(first_thought)) == first_thought
+        endpoint.asked.acquire()
+        endpoint.asked.acquire()
+        os.set_blocking(process.stdout.fileno(), False)
+        written = process.stdout.read()
+        os.set_blocking(process.stdout.fileno(), True)
         endpoint.released.set()
         process.stdout.read()
     assert process.returncode == 0
+    assert written == TRACE[: TRACE.index("Thought 2:")].encode()
 
 
 def test_an_interrupt_ends_a_wait_at_once_with_a_short_line(serve):
