@@ -43,7 +43,7 @@ def error(status, message, code=None):
 
 def http_answer(body, status=200, content_type="application/json"):
     def answer(handler):
-        data = body.encode()
+        data = body.encode("utf-8", "surrogateescape")
         head = f"HTTP/1.1 {status} Whatever\r\nContent-Type: {content_type}\r\nContent-Length: {len(data)}\r\n\r\n"
         handler.wfile.write(head.encode() + data)
 

@@ -62,6 +62,13 @@ def test_three_rejected_replies_end_the_run_with_the_last_one(serve, run):
     )
 
 
+def test_three_replies_without_content_end_the_run_without_a_none(serve, run):
+    serve(*[completion(None)] * 3)
+    result = run()
+    assert result.status == 1
+    assert result.err.endswith("the last because it is empty or not a text:\n\n")
+
+
 # Failures that no other reply can mend
 
 
@@ -83,6 +90,7 @@ def test_three_rejected_replies_end_the_run_with_the_last_one(serve, run):
         pytest.param(http_answer("<!DOCTYPE html>", 200, "text/html"), "OpenAI-compatible API", id="HTML"),
         pytest.param(http_answer("<html>"), "OpenAI-compatible API", id="HTML sent as JSON"),
         pytest.param(http_answer("[" * 100_000), "OpenAI-compatible API", id="JSON too deep"),
+        pytest.param(http_answer("\udcff\udcfe\udcfa"), "OpenAI-compatible API", id="no text"),
         pytest.param(http_answer(""), "OpenAI-compatible API", id="an empty body"),
         pytest.param(http_answer("{}"), "no chat completion", id="an empty object"),
         pytest.param(http_answer("[1]"), "no chat completion", id="a list"),
