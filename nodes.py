@@ -1,7 +1,7 @@
 """The prompt and the node that thinks with it."""
 
-# What every prompt begins with. Any text can stand here but three double quotes in a row; they end it, on a
-# line of their own.
+# What every prompt begins with. Any text can stand here, except three double quotes in a row; the line that
+# consists of them ends it.
 INSTRUCTIONS = r"""You solve a hard problem one thought at a time. Each reply is one thought: it judges the thought
 before it, executes one step of the plan and returns the whole plan, updated.
 

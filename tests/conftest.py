@@ -13,7 +13,8 @@ def own_environment(monkeypatch):
     """Nothing of the user's own settings, and no waiting between the client's tries."""
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_LOG", "PYTHONUNBUFFERED"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "127.0.0.1")
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
 
 
