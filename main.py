@@ -1,87 +1,131 @@
 """Solve a hard problem with a structured chain of thought, and print the trace as it grows."""
 
 import argparse
+import importlib.util
+import io
 import logging
 import os
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python -I` and PYTHONSAFEPATH leave it out.
+for package in ("openai", "pocketflow", "yaml"):
+    if not importlib.util.find_spec(package):
+        sys.exit(f"{package} is not installed: activate the environment, or run pip install -r requirements.txt")
+
 from flow import create_chain_of_thought_flow
-from nodes import MAX_THOUGHTS, ChainOfThoughtNode
+from nodes import MAX_THOUGHTS, ChainOfThoughtNode, build_prompt
 from utils.call_llm import DEFAULT_MODEL, CallFailed, RejectedReply
-from utils.read_reply import CONTROL_CHARACTER
-from utils.status_line import ERASE_LINE
+from utils.kept_run import DEFAULT_PATH, KeptRun
+from utils.terminal import LogFormatter, lay_out
+from utils.trace_format import format_run
 
 PROBLEM = (
     "You keep rolling a fair die until you roll three, four, five in that order consecutively on three rolls."
     " What is the probability that you roll the die an odd number of times?"
 )
 
+ALL = object()
+
 log = logging.getLogger("chain_of_thought")
 
 
 def main(argv=None):
     """Run the program and return its exit status. argv: the arguments, list of str (default: sys.argv[1:])."""
-    sys.stdout.reconfigure(errors="replace")
+    set_up_stdout()
+    kept_run = None
     try:
-        args = parse_args(argv)
+        args, shared, kept_run = parse_args(argv)
         log_to_stderr(args.verbose)
-        if args.model:
-            os.environ["OPENAI_MODEL"] = args.model
-        shared = {"problem": args.problem, "thoughts": [], "current_thought_number": 0, "solution": None}
         if args.show_prompt:
-            return show_prompt(shared, args.max_thoughts)
-        return solve(shared, args.max_thoughts)
+            print(build_prompt(ChainOfThoughtNode().prep(shared), args.max_thoughts), end="", flush=True)
+            return 0
+        return solve(shared, kept_run, args.max_thoughts)
     except KeyboardInterrupt:
-        log.error("Interrupted.")
+        log.error("Interrupted.%s", kept_run.how_to_go_on() if kept_run else "")
         return 130
+    except BrokenPipeError:
+        pass
     except OSError as error:
-        if not isinstance(error, BrokenPipeError):
-            log.error("The trace cannot be written: %s.", error)
-        # Python flushes standard output once more as it exits, and that must not fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        log.error("The trace cannot be written: %s.%s", error.strerror, kept_run.how_to_go_on())
+    # Python flushes standard output once more as it exits, and that must not fail again.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 1
 
 
-def solve(shared, max_thoughts):
-    print(f"🤔 Problem: {shared['problem']}\n", flush=True)
+def solve(shared, kept_run, max_thoughts):
+    print(lay_out(format_run(shared["problem"], shared["thoughts"])), flush=True)
     try:
-        create_chain_of_thought_flow(max_thoughts).run(shared)
+        create_chain_of_thought_flow(max_thoughts, keep=kept_run.save).run(shared)
     except CallFailed as failure:
-        log.error("%s", failure)
+        log.error("%s%s", failure, kept_run.how_to_go_on())
         return 1
     except RejectedReply as rejection:
-        number = shared["current_thought_number"]
-        log.error("Thought %d: every reply was rejected, the last because %s:\n%s", number, rejection, rejection.reply)
+        log.error("%s%s\nThat reply:\n%s", rejection, kept_run.how_to_go_on(), rejection.reply)
         return 1
     if shared["solution"] is None:
-        log.error("No solution yet: the limit of thoughts is %d. Raise it with --max-thoughts.", max_thoughts)
+        more = f"--max-thoughts {2 * max_thoughts}"
+        hint = kept_run.how_to_go_on(more) or f" Try {more}."
+        log.error("No solution by Thought %d, the last that --max-thoughts allows.%s", max_thoughts, hint)
         return 1
-    return 0
-
-
-def show_prompt(shared, max_thoughts):
-    node = ChainOfThoughtNode(max_thoughts)
-    print(node.build_prompt(node.prep(shared)), end="", flush=True)
     return 0
 
 
 def parse_args(argv):
-    parser = argparse.ArgumentParser(description=__doc__)
-    add = parser.add_argument
-    add("--problem", metavar="TEXT", type=utf_8, default=PROBLEM, help="the problem; - reads it from standard input")
-    add("--model", metavar="NAME", type=utf_8, help=f"the model (default: OPENAI_MODEL, else {DEFAULT_MODEL})")
-    add("--max-thoughts", metavar="N", type=limit, default=MAX_THOUGHTS, help="stop after N (default: %(default)s)")
-    add("--show-prompt", action="store_true", help="print the prompt of the first thought and stop")
-    add("-v", "--verbose", action="store_true", help="show prompts, replies, seconds and tokens on stderr")
+    """The arguments, the shared store to begin with, and where the run is kept. Wrong usage exits with 2."""
+    parser = build_parser()
     args = parser.parse_args(argv)
-    if args.problem == "-":
-        sys.stdin.reconfigure(encoding="utf-8", errors="replace")
-        args.problem = sys.stdin.read().rstrip("\n")
     if not __debug__:
         parser.error("replies are checked by assertions: run Python without -O and PYTHONOPTIMIZE")
-    if not args.problem.strip():
+    if args.resume is not None and args.problem is not None:
+        parser.error("--resume goes on with the kept problem: leave out --problem")
+    kept_run = KeptRun(args.keep)
+    try:
+        if args.resume is None:
+            shared = {"problem": read_problem(args.problem), "thoughts": []}
+        else:
+            shared = kept_run.load(None if args.resume is ALL else args.resume)
+    except OSError as error:
+        parser.error(f"{'standard input' if args.resume is None else args.keep}: {error.strerror}")
+    except AssertionError as fault:
+        parser.error(f"{args.keep}: {fault}")
+    if not shared["problem"].strip():
         parser.error("the problem is blank")
-    return args
+    if args.max_thoughts <= len(shared["thoughts"]):
+        parser.error(f"--max-thoughts must be at least {len(shared['thoughts']) + 1} here")
+    if args.model:
+        os.environ["OPENAI_MODEL"] = args.model
+    return args, shared, kept_run
+
+
+def build_parser():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--problem", metavar="TEXT", type=utf_8, help="the problem; - reads it from standard input")
+    parser.add_argument("--model", metavar="NAME", type=utf_8, help=f"default: OPENAI_MODEL, else {DEFAULT_MODEL}")
+    parser.add_argument(
+        "--max-thoughts", metavar="N", type=whole_number, default=MAX_THOUGHTS, help="stop after N (default: %(default)s)"
+    )
+    parser.add_argument("--keep", metavar="FILE", default=DEFAULT_PATH, help="file for the run (default: %(default)s)")
+    parser.add_argument(
+        "--resume", metavar="N", type=whole_number, nargs="?", const=ALL, help="go on after the first N kept thoughts (all)"
+    )
+    parser.add_argument("--show-prompt", action="store_true", help="print the prompt of the next thought and stop")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show prompts, replies and costs on stderr")
+    return parser
+
+
+def whole_number(text):
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def read_problem(argument):
+    if argument is None:
+        return PROBLEM
+    if argument != "-":
+        return argument.replace("\r\n", "\n")
+    with open(0, encoding="utf-8-sig", errors="replace", closefd=False) as stdin:
+        return stdin.read().rstrip("\n")
 
 
 def utf_8(argument):
@@ -89,26 +133,22 @@ def utf_8(argument):
     return argument.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def limit(text):
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
-    return int(text)
+def set_up_stdout():
+    """Replace what cannot be encoded. A file or a pipe gets UTF-8 unless PYTHONIOENCODING says otherwise."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # A notebook has something else there.
+        own_encoding = sys.stdout.isatty() or "PYTHONIOENCODING" in os.environ
+        sys.stdout.reconfigure(encoding=None if own_encoding else "utf-8", errors="replace")
 
 
 def log_to_stderr(verbose):
+    """Show the messages and, if verbose, prompts, replies and the client's retries; nothing else of the client's log."""
+    client_log = logging.getLogger("openai._base_client")
     handler = logging.StreamHandler()
-    handler.setFormatter(TerminalFormatter("%(message)s"))
-    handler.addFilter(logging.Filter(log.name))
+    handler.setFormatter(LogFormatter("%(message)s"))
+    handler.addFilter(lambda record: record.name in (log.name, client_log.name))
     logging.basicConfig(handlers=[handler], force=True)
     log.setLevel(logging.DEBUG if verbose else logging.WARNING)
-
-
-class TerminalFormatter(logging.Formatter):
-    """Erases the status line before a message, and lets no control character of a reply act on the terminal."""
-
-    def format(self, record):
-        message = CONTROL_CHARACTER.sub(lambda found: repr(found[0])[1:-1], super().format(record))
-        return ERASE_LINE + message if sys.stderr.isatty() else message
+    client_log.setLevel(logging.INFO if verbose else logging.WARNING)
 
 
 if __name__ == "__main__":

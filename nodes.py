@@ -1,70 +1,87 @@
 """The prompt and the node that thinks with it."""
 
-# What every prompt begins with. Any text can stand here, except three double quotes in a row; the line that
-# consists of them ends it.
-INSTRUCTIONS = r"""You solve a hard problem one thought at a time. Each reply is one thought: it judges the thought
-before it, executes one step of the plan and returns the whole plan, updated.
+# What every prompt begins with. Edit any sentence: it is plain text, and only three double quotes in a row end it.
+INSTRUCTIONS = r"""You solve a hard problem one thought at a time. Each reply is one thought: it evaluates the thought
+before it, executes one step of the plan and returns the plan, updated. You can run nothing.
 
 # Rules
 
-Evaluate. From Thought 2 on, `current_thinking` begins with one line, "Evaluation of Thought N: "
-and the verdict: Correct, or Minor Issues or Major Error with the reason. Repair errors before
-anything else.
+Evaluate. From Thought 2 on, `current_thinking` begins with one line, "Evaluation of Thought N:
+VERDICT - reason"; a check that needs room follows below it. The verdicts:
+- Correct: say what you checked and how, by other means than that thought used: put the result back
+  in, get it another way, reread the problem, search a text for what is missing. If you only
+  recalculated, say so.
+- Minor Issues: something is wrong or missing, but nothing else changes. Fix it in passing, in the
+  step's `result` too.
+- Major Error: a result is wrong. Put it right in this thought; the step gets its new `result` or is
+  reopened. Execute this turn's step too only if both fit.
+Claim no check that you do not write out. Name an error in an older thought in the same line.
 
-Execute one step: the first Pending one or, if it has sub-steps, its first Pending sub-step. Do the
-work; do not announce it.
+Execute one step, the one your turn names. Do the work; do not announce it. Write out code, tables
+and long texts in full; the step's `result` names the thought that holds them. Nothing evaluates the
+Conclusion, so what it delivers must already stand in a thought.
 
-Return the whole plan every time. The executed step becomes Done with a concise `result`, or
-Verification Needed with a `mark` that says why; then add a step that settles it and makes it Done.
+Plan. Use as few steps as the problem needs, each bringing the answer closer. A step is as much as
+one reply can do reliably: an easy problem has one step and the Conclusion. Understanding, planning
+and checking the thought before are not steps. Return the whole plan every time. The executed step
+becomes Done with a concise `result`. A step you left as it was needs only its `description`, word
+for word, and its `status`: its result and mark are kept. A step too big for a reply gets
+`sub_steps`; it stays Pending until all are Done and then, in the same thought, becomes Done with a
+`result` of its own. Reword, split, add or remove open steps when you see a better way.
 
-Break a step that is too big into `sub_steps`. It stays Pending until they are all Done and then, in
-the same thought, becomes Done with a `result` of its own.
+Doubt. If thinking can settle it, make the step Verification Needed, with its `result` so far and a
+`mark` that says why; the next thought settles it by other means. If not (a fact not given,
+something to be run), state an assumption, in the result and in the answer.
 
-Change the plan when an evaluation finds an error: correct the `result`, reopen the step or add steps.
+Conclude. The last step is always described as `Conclusion`; executed, it is Done and needs no
+`result`. Only the thought that executes it sets `next_thought_needed` to false. Its
+`current_thinking` is the evaluation in one paragraph, a blank line, then the complete answer for
+someone who has seen neither thoughts nor plan: the answer first, then as much reasoning as that
+reader needs, and nothing that no thought has checked (a check in this evaluation counts). If the
+evaluation finds a Major Error that changes the answer, put that right first; the Conclusion waits.
+That a problem has no answer, several, or a wrong premise is an answer too.
 
-Conclude. The plan's last step is always described as `Conclusion`, in English whatever the language
-of the problem. Only the thought that executes it sets `next_thought_needed` to false. After its
-evaluation line, its `current_thinking` is the complete answer for someone who has read nothing else.
-
-Think in the language of the problem.
+Language: that of the problem. English stay keys, statuses, `Conclusion` and "Evaluation of Thought
+N: Correct / Minor Issues / Major Error".
 
 # Reply format
 
-Reply with one ```yaml block like this and nothing else. Write every text (`current_thinking`,
-`description`, `result`, `mark`) as a block literal (`|-`), where colons, quotes, backslashes, # and
-LaTeX need no escaping. Indent a code fence inside a text like the text. `status` is Pending, Done or
-Verification Needed.
+Reply with one ```yaml block like this and nothing else. Every text is a block literal (`|-`), where
+colons, quotes, backslashes, # and LaTeX need no escaping; indent code fences too.
 
 ```yaml
 current_thinking: |-
-  Evaluation of Thought 4: Minor Issues - it did not check $x = 2$; done below.
+  Evaluation of Thought 2: Correct - put back in: $2 + 1 = 3$; but Thought 1 only assumed $x > y$
 
-  From $x + y = 3$: $y = 1$. Check: $2 - 1 = 1$.
+  The file:
+
+  ```yaml
+  x: 2
+  y: 1
+  ```
 planning:
   - description: |-
       Set up the equations
     status: Verification Needed
-    mark: |-
-      "Difference" may mean y - x
-  - description: |-
-      Solve the equations
-    status: Done
     result: |-
-      x = 2, y = 1
+      x + y = 3, x - y = 1
+    mark: |-
+      If y > x, it is y - x = 1
+  - description: |-
+      Solve them
+    status: Done
     sub_steps:
       - description: |-
           Find x
         status: Done
-        result: |-
-          x = 2
       - description: |-
           Find y
         status: Done
-        result: |-
-          y = 1
   - description: |-
-      Settle what "difference" means
-    status: Pending
+      Write the file
+    status: Done
+    result: |-
+      It stands in Thought 3
   - description: |-
       Conclusion
     status: Pending
@@ -78,16 +95,13 @@ import textwrap
 from pocketflow import Node
 
 from utils.call_llm import RejectedReply, call_llm
-from utils.plan_format import format_plan, format_plan_for_prompt
+from utils.plan_format import compare_plans, format_plan_for_prompt, one_line
+from utils.plan_steps import is_concluded, keep_results, open_steps
 from utils.read_reply import read_reply
-from utils.status_line import status_line
+from utils.terminal import lay_out, status_line
+from utils.trace_format import dedent, find_solution, format_thought
 
 MAX_THOUGHTS = 30
-SUGGESTED_PLAN = [
-    {"description": "Understand the problem", "status": "Pending"},
-    {"description": "Develop a high-level plan", "status": "Pending"},
-    {"description": "Conclusion", "status": "Pending"},
-]
 
 log = logging.getLogger("chain_of_thought")
 
@@ -95,118 +109,143 @@ log = logging.getLogger("chain_of_thought")
 class ChainOfThoughtNode(Node):
     """Thinks one thought at a time, until the plan is concluded or max_thoughts are thought.
 
-    Shared store: "problem" str; "thoughts" list of thoughts; "current_thought_number" int, 0 before the
-    first; "solution" str or None. A thought is what read_reply returns, with its "thought_number" int.
+    Shared store: "problem" str; "thoughts" list of thoughts; "current_thought_number" int; "solution" str or
+    None. Only "problem" need be given. A thought is what read_reply returns, with its "thought_number" int.
+    keep: a function that is given the shared store after every thought.
     """
 
-    def __init__(self, max_thoughts=MAX_THOUGHTS, max_retries=3):
+    def __init__(self, max_thoughts=MAX_THOUGHTS, keep=None, max_retries=3):
         super().__init__(max_retries)
         self.max_thoughts = max_thoughts
-        self.rejection = None  # Why the last reply was rejected, for the next try: exec has no other memory.
+        self.keep = keep
 
     def prep(self, shared):
-        shared["current_thought_number"] += 1
-        thoughts = shared["thoughts"]
+        thoughts = shared.setdefault("thoughts", [])
+        shared.setdefault("solution", None)
+        shared["current_thought_number"] = len(thoughts) + 1
         return {
             "problem": shared["problem"],
             "thoughts_text": format_thoughts_for_prompt(thoughts),
-            "last_plan_text": format_plan_for_prompt(thoughts[-1]["planning"] if thoughts else SUGGESTED_PLAN),
+            "last_plan_structure": last_plan(thoughts),
+            "last_plan_text": format_plan_for_prompt(last_plan(thoughts)),
             "current_thought_number": shared["current_thought_number"],
             "is_first_thought": not thoughts,
         }
 
     def exec(self, prep_res):
-        number = prep_res["current_thought_number"]
-        if self.rejection:
-            log.warning("Thought %d: a reply was rejected, asking again: %s.", number, self.rejection)
+        """Think, and raise only a rejected reply: PocketFlow runs exec again after any exception.
+
+        Another try would not mend anything else, so that is returned, for post to raise.
+        """
         try:
-            with status_line(f"Thinking thought {number}"):
-                reply = call_llm(self.build_prompt(prep_res))
-            thought = read_or_reject(reply)
+            return self.think(prep_res)
         except RejectedReply as rejection:
-            self.rejection = rejection
+            prep_res.setdefault("rejections", []).append(rejection)
             raise
-        self.rejection = None
-        return {"thought_number": number, **thought}
+        except Exception as failure:
+            return failure
+
+    def think(self, prep_res):
+        number, rejections = prep_res["current_thought_number"], prep_res.get("rejections", [])
+        if rejections:
+            log.warning("Thought %d: the reply was rejected: %s. Asking again.", number, rejections[-1])
+        log.debug("=== Thought %d, try %d ===", number, len(rejections) + 1)
+        with status_line(f"Thought {number}"):
+            reply = call_llm(build_prompt(prep_res, self.max_thoughts))
+        try:
+            thought = read_reply(reply)
+        except AssertionError as reason:
+            raise RejectedReply(reason, reply, fixable=True) from None
+        planning = keep_results(thought["planning"], prep_res["last_plan_structure"])
+        return {"thought_number": number, **thought, "planning": planning}
+
+    def exec_fallback(self, prep_res, exc):
+        number, tries = prep_res["current_thought_number"], len(prep_res["rejections"])
+        raise RejectedReply(f"Thought {number}: gave up after {tries} rejected replies. The last one: {exc}.", exc.reply)
 
     def post(self, shared, prep_res, exec_res):
+        if isinstance(exec_res, Exception):
+            raise exec_res
+        plan_before = last_plan(shared["thoughts"])
         shared["thoughts"].append(exec_res)
-        print(format_thought(exec_res), flush=True)
-        if not exec_res["next_thought_needed"]:
-            shared["solution"] = exec_res["current_thinking"]
-            return "end"
-        return "continue" if exec_res["thought_number"] < self.max_thoughts else "end"
-
-    def build_prompt(self, prep_res):
-        """The whole prompt of a thought. prep_res: what prep returned.
-
-        Each part changes less often than the next, so that a prompt begins with almost all of the one
-        before it and a prefix cache can serve that.
-        """
-        parts = [
-            INSTRUCTIONS,
-            f"# Problem\n\n{prep_res['problem']}\n",
-            f"# Thoughts so far\n\n{prep_res['thoughts_text']}\n",
-            f"# Your turn\n\n{self.format_turn(prep_res)}\n",
-        ]
-        return "\n".join(parts)
-
-    def format_turn(self, prep_res):
-        number, plan_text = prep_res["current_thought_number"], prep_res["last_plan_text"]
-        if prep_res["is_first_thought"]:
-            turn = (
-                "This is Thought 1: there is nothing to evaluate yet. A suggested plan:\n\n"
-                f"{plan_text}\n\n"
-                "Make the plan for this problem and execute its first step."
-            )
-        else:
-            turn = (
-                f"This is Thought {number}. The plan:\n\n"
-                f"{plan_text}\n\n"
-                f"Begin with the evaluation of Thought {number - 1}, then execute the first Pending step."
-            )
-        if number == self.max_thoughts:
-            turn += " But this is the last thought there can be: execute the Conclusion now, whatever is Pending."
-        if self.rejection:
-            turn += f"\n\nYour last reply was rejected. Send the whole thought again, but mend this: {self.rejection}."
-        return turn
+        shared["solution"] = find_solution(exec_res)
+        if self.keep:
+            self.keep(shared)
+        print(lay_out(format_thought(exec_res, plan_before)), flush=True)
+        is_over = is_concluded(exec_res) or exec_res["thought_number"] >= self.max_thoughts
+        return "end" if is_over else "continue"
 
 
-def read_or_reject(reply):
-    try:
-        return read_reply(reply)
-    except AssertionError as reason:
-        raise RejectedReply(reason, reply) from None
+def build_prompt(prep_res, max_thoughts):
+    """The whole prompt of a thought. prep_res: what prep returned.
+
+    Each part changes less often than the next, so that a prompt begins with almost all of the one
+    before it and a prefix cache can serve that.
+    """
+    parts = [
+        INSTRUCTIONS,
+        f"# Problem\n\n{prep_res['problem']}\n",
+        f"# Thoughts so far\n\n{prep_res['thoughts_text']}\n",
+        f"# Your turn\n\n{format_turn(prep_res, max_thoughts)}\n",
+    ]
+    return "\n".join(parts)
 
 
 def format_thoughts_for_prompt(thoughts):
-    blocks = [
-        f"Thought {thought['thought_number']}:\n"
-        "  Thinking:\n"
-        f"{textwrap.indent(dedent(thought['current_thinking']), '    ')}\n"
-        f"  Plan Status After Thought {thought['thought_number']}:\n"
-        f"{textwrap.indent(format_plan(thought['planning']), '    ')}"
-        for thought in thoughts
-    ]
+    """All thoughts in full, each with the lines of its plan that the plan before did not have."""
+    blocks, plan_before = [], []
+    for thought in thoughts:
+        number, lines = thought["thought_number"], compare_plans(thought["planning"], plan_before)
+        new_lines = "\n".join(line for line, is_new in lines if is_new) or "(nothing)"
+        blocks.append(
+            f"Thought {number}:\n"
+            "  Thinking:\n"
+            f"{textwrap.indent(dedent(thought['current_thinking']), '    ')}\n"
+            f"  Plan Status After Thought {number}{' (what changed)' if plan_before else ''}:\n"
+            f"{textwrap.indent(new_lines, '    ')}"
+        )
+        plan_before = thought["planning"]
     return f"\n{'-' * 20}\n".join(blocks) or "No previous thoughts yet."
 
 
-def format_thought(thought):
-    """A thought as the trace shows it, with the solution if it is the Conclusion."""
-    thinking = dedent(thought["current_thinking"])
-    if thought["next_thought_needed"]:
-        title, plan_title, ending = "", "Current", f"{'-' * 50}\n"
+def format_turn(prep_res, max_thoughts):
+    number, rejections = prep_res["current_thought_number"], prep_res.get("rejections")
+    if prep_res["is_first_thought"]:
+        turn = (
+            "This is Thought 1. There is nothing to evaluate and no plan yet: make the plan and execute its first step."
+        )
     else:
-        title, plan_title = " (Conclusion)", "Final"
-        ending = f"\n=== FINAL SOLUTION ===\n{thinking}\n{'=' * 22}\n"
+        turn = (
+            f"The plan:\n\n{prep_res['last_plan_text']}\n\n"
+            f"This is Thought {number}. Begin with the evaluation of Thought {number - 1}. "
+            f"{format_task(prep_res['last_plan_structure'])}"
+        )
+    if number >= max_thoughts:
+        turn += (
+            "\n\nNo thought is allowed after this one. Execute the Conclusion now, whatever else is open: answer as well"
+            " as you can, make the Conclusion Done and set `next_thought_needed` to false."
+        )
+    return turn + (format_rejection(rejections[-1]) if rejections else "")
+
+
+def format_task(plan):
+    steps = open_steps(plan)
+    name = one_line(steps[0]["description"]) if steps else "Conclusion"
+    task = f"Then execute this step: {name}"
+    if len(steps) > 1:
+        return task
     return (
-        f"Thought {thought['thought_number']}{title}:\n"
-        f"{textwrap.indent(thinking, '  ')}\n\n"
-        f"{plan_title} Plan Status:\n"
-        f"{textwrap.indent(format_plan(thought['planning']), '  ')}\n"
-        f"{ending}"
+        f"{task}\nNo other step is open: write the complete answer, return the whole plan after it and set"
+        " `next_thought_needed` to false."
     )
 
 
-def dedent(text):
-    return textwrap.dedent(text).strip()
+def format_rejection(rejection):
+    text = f"\n\nYour last reply to this was rejected: {rejection}."
+    if not rejection.fixable:
+        return f"{text} Write another one."
+    return f"{text} Send the whole reply again with that put right. The rejected reply:\n\n{rejection.reply}"
+
+
+def last_plan(thoughts):
+    return thoughts[-1]["planning"] if thoughts else []

@@ -1,5 +1,10 @@
 import dataclasses
+import faulthandler
 import logging
+import os
+import pathlib
+import subprocess
+import sys
 import time
 
 import pytest
@@ -7,15 +12,22 @@ import pytest
 from main import main
 from tests.loopback import Endpoint
 
+MAIN = str(pathlib.Path(__file__).parents[1] / "main.py")
+USER_SETTINGS = ("OPENAI_", "NO_COLOR", "COLUMNS", "PYTHON")
+
 
 @pytest.fixture(autouse=True)
-def own_environment(monkeypatch):
-    """Nothing of the user's own settings, and no waiting between the client's tries."""
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_LOG", "PYTHONUNBUFFERED"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("NO_PROXY", "no_proxy"):
-        monkeypatch.setenv(name, "127.0.0.1")
+def own_environment(monkeypatch, tmp_path):
+    """Nothing of the user's own settings, an empty folder, no waiting between the client's tries, no waiting for ever."""
+    for name in os.environ:
+        if name.startswith(USER_SETTINGS) or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    faulthandler.dump_traceback_later(60, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture
@@ -55,3 +67,12 @@ def run(capsys):
 
     yield run_main
     logging.getLogger().handlers.clear()
+
+
+def run_process(*arguments, python=(), input=None, **environment):
+    """`python main.py arguments` as a process of its own. python: options of the interpreter."""
+    command = [sys.executable, *python, MAIN, *arguments]
+    done = subprocess.run(
+        command, input=input, capture_output=True, timeout=30, env={**os.environ, **environment}
+    )
+    return Run(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -13,14 +13,29 @@ def recorded(name):
     return [path.read_text(encoding="utf-8") for path in sorted((RECORDINGS / name).glob("*.reply.txt"))]
 
 
-def recorded_ends(name):
-    """The first and the last reply of a recorded run: a run of two thoughts."""
-    replies = recorded(name)
-    return replies[0], replies[-1]
-
-
 def recorded_problem(name):
-    return (RECORDINGS / name / "problem.txt").read_text(encoding="utf-8")
+    return (RECORDINGS / name / "problem.txt").read_text(encoding="utf-8").rstrip("\n")
+
+
+def recorded_trace(name):
+    """The trace of a recorded run as it must be; no part of this program wrote it."""
+    return (RECORDINGS / name / "trace.txt").read_text(encoding="utf-8")
+
+
+def reply(thinking="Some work.", plan=("[Done] Solve", "[Pending] Conclusion"), more=True, **results):
+    """A model's reply. plan: lines like "[Done] Solve", indented by two for a sub-step; results: by description."""
+    lines = ["```yaml", "current_thinking: |-", *[f"  {line}" for line in thinking.split("\n")], "planning:"]
+    depth = 0
+    for line in plan:
+        indent = len(line) - len(line.lstrip())
+        status, description = line.strip()[1:].split("] ")
+        pad = "  " * indent
+        if indent > depth:
+            lines.append(f"{pad}sub_steps:")
+        depth = indent
+        lines += [f"{pad}  - description: |-", f"{pad}      {description}", f"{pad}    status: {status}"]
+        lines += [f"{pad}    result: |-", f"{pad}      {results[description]}"] if description in results else []
+    return "\n".join([*lines, f"next_thought_needed: {str(more).lower()}", "```", ""])
 
 
 def completion(reply, finish_reason="stop", refusal=None, usage=None):
@@ -52,6 +67,11 @@ def http_answer(body, status=200, content_type="application/json"):
 
 def dropped_connection(handler):
     handler.wfile.write(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 999\r\n\r\n{"id":')
+    handler.close_connection = True
+
+
+def cut_body(handler):
+    handler.wfile.write(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n{"id": "x", "cho')
     handler.close_connection = True
 
 
@@ -91,13 +111,18 @@ class Endpoint:
     def prompts(self):
         return [request["body"]["messages"][0]["content"] for request in self.requests]
 
+    def wait_for_request(self, number):
+        """Return when the endpoint has been asked so often."""
+        while len(self.requests) < number:
+            assert self.asked.acquire(timeout=20), f"request {number} does not come"
+
     def silence(self, handler):
         """An answer that does not come until the endpoint is released or closed."""
-        self.released.wait()
+        self.released.wait(30)
         handler.close_connection = True
 
     def close(self):
         self.released.set()
         self.server.shutdown()
         self.server.server_close()
-        self.thread.join()
+        self.thread.join(30)

@@ -1,62 +1,58 @@
-"""What only shows with a terminal, a pipe or a signal: the program as a process of its own."""
+"""What only shows on a terminal: the layout, the styles, the line while a reply is awaited."""
 
+import fcntl
 import os
+import pty
+import re
 import select
 import signal
+import struct
 import subprocess
 import sys
+import termios
 
 import pytest
 
-from tests.loopback import RECORDINGS, completion, recorded, recorded_ends, recorded_problem
+from tests.conftest import MAIN
+from tests.loopback import completion, recorded, recorded_trace, reply
+from utils.terminal import count_columns, wrap_text
 
-pty = pytest.importorskip("pty", reason="needs pseudo-terminals")
-
-ROOT = RECORDINGS.parent.parent
-MAIN = [sys.executable, "main.py"]
-TRACE = (RECORDINGS / "die" / "trace.txt").read_text(encoding="utf-8")
-FIRST, LAST = recorded_ends("die")
-
-
-def waiting(endpoint, answer):
-    """The answer, once the endpoint is released."""
-
-    def answer_later(handler):
-        endpoint.released.wait()
-        answer(handler)
-
-    return answer_later
+REPLIES = recorded("die-2")
+STYLE = re.compile("\033\\[[0-9;]*m")
 
 
 class Terminal:
-    """A process whose stdout and stderr are one pseudo-terminal, and what it writes there."""
+    """A process on a pseudo-terminal. pipe: a command that gets its stdout instead, as in `python main.py | cat`."""
 
-    def __init__(self, *arguments, **environment):
+    def __init__(self, *arguments, columns=80, pipe="", **environment):
         self.reader, terminal = pty.openpty()
-        self.process = subprocess.Popen(
-            [*MAIN, *arguments], cwd=ROOT, stdout=terminal, stderr=terminal, env={**os.environ, **environment}
-        )
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        command = [sys.executable, MAIN, *arguments]
+        if pipe:
+            command = ["sh", "-c", f'"$@" {pipe}', "sh", *command]
+        environment = {**os.environ, **environment}
+        self.process = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment)
         os.close(terminal)
         self.written = b""
 
     def read_until(self, text):
         while text.encode() not in self.written:
-            assert select.select([self.reader], [], [], 10)[0], f"{text!r} does not come"
+            assert select.select([self.reader], [], [], 20)[0], f"{text!r} does not come"
             self.written += os.read(self.reader, 1024)
 
     def read_all(self):
         try:
-            while chunk := os.read(self.reader, 1024):
+            while select.select([self.reader], [], [], 20)[0] and (chunk := os.read(self.reader, 1024)):
                 self.written += chunk
         except OSError:  # How Linux says that the other end is closed.
             pass
         os.close(self.reader)
-        return self.process.wait()
+        return self.process.wait(20)
 
     def screen(self):
-        """The lines that a person sees: a carriage return lets what follows overwrite the line."""
+        """The text that a person sees: a carriage return lets what follows overwrite the line."""
         lines = []
-        for raw in self.written.decode().replace("\r\n", "\n").split("\n"):
+        for raw in STYLE.sub("", self.written.decode()).replace("\r\n", "\n").split("\n"):
             line = ""
             for part in raw.split("\r"):
                 line = part + line[len(part) :]
@@ -64,108 +60,152 @@ class Terminal:
         return "\n".join(lines)
 
 
-def test_the_status_line_counts_seconds_and_leaves_no_remnant(serve):
-    endpoint = serve()
-    endpoint.answers = [completion(FIRST), waiting(endpoint, completion(LAST))]
+def unwrapped(text):
+    return re.sub(r"\s+", "", text)
+
+
+# The layout
+
+
+@pytest.mark.parametrize("name, columns", [("die-2", 40), ("die-2", 120), ("trains-2", 60), ("intervals", 80)])
+def test_a_trace_on_a_terminal_has_every_word_within_its_width(serve, name, columns):
+    serve(*recorded(name))
+    terminal = Terminal("--problem", recorded_trace(name)[11:].split("\n")[0], columns=columns)
+    assert terminal.read_all() == 0
+    assert unwrapped(terminal.screen()) == unwrapped(recorded_trace(name))
+    long = [line for line in terminal.screen().split("\n") if count_columns(line) > columns]
+    assert all(line.strip() in recorded_trace(name) for line in long)  # a formula without a blank, a line of code
+
+
+@pytest.mark.parametrize(
+    "text, wrapped",
+    [
+        ("short", "short"),
+        ("one two three four", "one two\nthree four"),
+        ("  one two three", "  one two\n  three"),
+        ("- one two three", "- one two\n  three"),
+        ("2. one two three", "2. one two\n   three"),
+        ("- [Done] a bb", "- [Done] a\n     bb"),
+        ("a aaaaaaaaaaaaaaaaaaaa b", "a\naaaaaaaaaaaaaaaaaaaa\nb"),
+        ("甲乙丙丁戊己", "甲乙丙丁戊\n己"),
+        ("甲乙丙丁戊。己", "甲乙丙丁\n戊。己"),
+        ("🚄🚄 🚄🚄 🚄", "🚄🚄 🚄🚄\n🚄"),
+        ("e\u0301e\u0301e\u0301e\u0301 e\u0301e\u0301e\u0301e\u0301e\u0301", "e\u0301e\u0301e\u0301e\u0301 e\u0301e\u0301e\u0301e\u0301e\u0301"),
+        ("```\none two three four\n```\none two three", "```\none two three four\n```\none two\nthree"),
+        ("a  b\n\n\tc", "a  b\n\n\tc"),
+    ],
+)
+def test_a_text_wraps_between_words_under_its_own_beginning(text, wrapped):
+    assert "\n".join(wrap_text(text, 10)) == wrapped
+
+
+def test_the_lines_of_a_plan_wrap_under_the_description(serve):
+    serve(reply(plan=["[Done] Solve", "  [Verification Needed] " + "word " * 7 + "end", "[Pending] Conclusion"]))
+    terminal = Terminal("--max-thoughts", "1", columns=60)
+    terminal.read_all()
+    assert f"\n    - [Verification Needed]{' word' * 6}\n{' ' * 27} word end\n" in terminal.screen()
+
+
+# The styles
+
+BOLD, DIM, DOUBT, ERROR = "\033[1m", "\033[2m", "\033[35m", "\033[1;31m"
+
+
+def test_headings_stand_out_and_unchanged_lines_stand_back(serve):
+    serve(
+        reply(plan=["[Done] Set up", "[Pending] Solve", "[Pending] Conclusion"]),
+        reply("Evaluation of Thought 1: Major Error - no\n\nx", ["[Verification Needed] Set up", "[Pending] Conclusion"]),
+        reply("Evaluation of Thought 2: Minor Issues - no\n\nx", ["[Done] Set up", "[Done] Conclusion"], more=False),
+    )
     terminal = Terminal()
+    terminal.read_all()
+    written = terminal.written.decode()
+    for style, line in [
+        (BOLD, "Thought 1:"),
+        (BOLD, "Current Plan Status:"),
+        (ERROR, "  Evaluation of Thought 1: Major Error - no"),
+        (DOUBT, "  - [Verification Needed] Set up"),
+        (DIM, "  - [Pending] Conclusion"),
+        (DOUBT, "  Evaluation of Thought 2: Minor Issues - no"),
+        (BOLD, "=== FINAL SOLUTION ==="),
+    ]:
+        assert f"{style}{line}\033[0m\r\n" in written
+    assert "\n  - [Pending] Solve\r\n" in written and "\n  - [Done] Conclusion\r\n" in written
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_a_terminal_can_be_without_styles(serve, environment):
+    serve(*REPLIES)
+    terminal = Terminal(columns=60, **environment)
+    assert terminal.read_all() == 0
+    assert "\033" not in terminal.written.decode()
+    assert terminal.screen().startswith("🤔 Problem: You keep rolling a fair die until you roll\nthree, four,")
+
+
+# The line while a reply is awaited
+
+
+def waiting(endpoint, answer):
+    """The answer, once the endpoint is released."""
+
+    def answer_later(handler):
+        endpoint.released.wait(30)
+        answer(handler)
+
+    return answer_later
+
+
+def test_the_status_line_counts_seconds_fits_and_leaves_nothing_behind(serve):
+    endpoint = serve()
+    endpoint.answers = [completion(REPLIES[0]), waiting(endpoint, completion(REPLIES[-1]))]
+    terminal = Terminal(columns=20)
     for seconds in (0, 1, 2):
-        terminal.read_until(f"\rThinking thought 2: {seconds} s")
+        terminal.read_until(f"\rThought 2: {seconds} s")
     endpoint.released.set()
     assert terminal.read_all() == 0
-    assert "Thinking thought" not in terminal.screen()
-    assert "\n--------------------------------------------------\n\nThought 2 (Conclusion):\n" in terminal.screen()
+    assert not re.search(r"Thought 2: \d", terminal.screen())
+    assert f"\n{'-' * 50}\n\nThought 2\n(Conclusion):\n" in terminal.screen()
 
 
-def test_the_status_line_is_gone_when_the_wait_ends_in_an_error(serve):
+def test_the_status_line_is_gone_after_an_error(serve):
     serve()
     terminal = Terminal()
     assert terminal.read_all() == 1
-    assert "\rThinking thought 1: 0 s" in terminal.written.decode()
-    assert "Thinking thought" not in terminal.screen()
-    assert "request 1 was not expected" in terminal.screen()
+    assert "\rThought 1: 0 s" in terminal.written.decode()
+    assert "Thought 1: 0 s" not in terminal.screen() and "request 1 was not expected" in terminal.screen()
 
 
-def test_the_status_line_is_gone_when_a_person_interrupts_the_wait(serve):
+def test_the_status_line_is_gone_after_an_interrupt(serve):
     endpoint = serve()
     endpoint.answers = [endpoint.silence]
     terminal = Terminal()
-    endpoint.asked.acquire()
-    terminal.read_until("\rThinking thought 1: 0 s")
+    endpoint.wait_for_request(1)
+    terminal.read_until("\rThought 1: 0 s")
     terminal.process.send_signal(signal.SIGINT)
     assert terminal.read_all() == 130
-    assert "Thinking thought" not in terminal.screen()
     assert terminal.screen().endswith("\n\nInterrupted.\n")
 
 
 def test_verbose_lines_and_the_status_line_do_not_mix(serve):
-    serve(FIRST, LAST)
-    terminal = Terminal("-v")
+    serve(*REPLIES)
+    terminal = Terminal("-v", columns=500)
     assert terminal.read_all() == 0
-    assert "Thinking thought" not in terminal.screen()
-    assert "\n=== Prompt ===\nYou solve" in terminal.screen()
+    assert not re.search(r"Thought \d: \d", terminal.screen())
+    assert "\n=== Thought 1, try 1 ===\n=== Prompt ===\n" in terminal.screen()
 
 
-def test_no_status_line_goes_into_a_pipe(serve):
-    serve(*recorded("die"))
-    done = subprocess.run(MAIN, cwd=ROOT, capture_output=True)
-    assert (done.returncode, done.stdout.decode(), done.stderr) == (0, TRACE, b"")
+@pytest.mark.parametrize("pipe, has_line", [("| cat", False), ("> trace.txt", True), ("2>&1 | cat", False)])
+def test_no_status_line_draws_over_a_pager(serve, pipe, has_line):
+    serve(*REPLIES)
+    terminal = Terminal(pipe=pipe)
+    terminal.read_all()
+    assert ("\rThought 1: 0 s" in terminal.written.decode()) == has_line
+    out = open("trace.txt", encoding="utf-8").read() if has_line else terminal.screen()
+    assert out.rstrip() == recorded_trace("die-2").rstrip()
 
 
-def test_each_thought_is_out_before_the_next_is_asked_for(serve):
-    endpoint = serve()
-    endpoint.answers = [completion(FIRST), waiting(endpoint, completion(LAST))]
-    with subprocess.Popen(MAIN, cwd=ROOT, stdout=subprocess.PIPE) as process:
-        endpoint.asked.acquire()
-        endpoint.asked.acquire()
-        os.set_blocking(process.stdout.fileno(), False)
-        written = process.stdout.read()
-        os.set_blocking(process.stdout.fileno(), True)
-        endpoint.released.set()
-        process.stdout.read()
-    assert process.returncode == 0
-    assert written == TRACE[: TRACE.index("Thought 2:")].encode()
-
-
-def test_an_interrupt_ends_a_wait_at_once_with_a_short_line(serve):
-    endpoint = serve()
-    endpoint.answers = [completion(FIRST), endpoint.silence]
-    process = subprocess.Popen(MAIN, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    endpoint.asked.acquire()
-    endpoint.asked.acquire()
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=5)
-    assert (process.returncode, err) == (130, b"Interrupted.\n")
-    assert out.decode() == TRACE[: TRACE.index("Thought 2:")]
-
-
-@pytest.mark.parametrize("arguments", [[], ["--show-prompt"], ["-v"]])
-def test_a_reader_that_stops_early_is_left_in_peace(serve, arguments):
-    serve(*recorded("die"))
-    process = subprocess.Popen([*MAIN, *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    process.stdout.close()
-    err = process.stderr.read().decode()
-    process.stderr.close()
-    assert process.wait() == 1
-    assert "Error" not in err and "Traceback" not in err
-    if "-v" not in arguments:
-        assert err == ""
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a full device")
-def test_a_full_disk_is_said(serve):
-    serve(*recorded("die"))
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(MAIN, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True)
-    assert done.returncode == 1
-    assert done.stderr == "The trace cannot be written: [Errno 28] No space left on device.\n"
-
-
-@pytest.mark.parametrize("environment", [{"LC_ALL": "C"}, {}])
-def test_what_cannot_be_encoded_is_replaced(serve, environment):
-    endpoint = serve(*recorded("trains"))
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii", **environment}
-    command = [*MAIN, "-v", "--problem", recorded_problem("trains").rstrip("\n")]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True)
-    expected = (RECORDINGS / "trains" / "trace.txt").read_text(encoding="utf-8").encode("ascii", "replace")
-    assert (done.returncode, done.stdout) == (0, expected)
-    assert recorded_problem("trains").rstrip("\n") in endpoint.prompts[0]
+def test_control_characters_of_a_reply_are_shown_on_a_terminal_not_sent(serve):
+    serve(*["\033[2Jno"] * 3)
+    terminal = Terminal()
+    terminal.read_all()
+    assert "\\x1b[2Jno" in terminal.screen() and "\033[2J" not in terminal.written.decode()

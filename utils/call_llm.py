@@ -7,28 +7,34 @@ import re
 import sys
 import textwrap
 import time
+import urllib.parse
 
 DEFAULT_MODEL = "gpt-6-luna"
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
-ADVICE = {401: "Check OPENAI_API_KEY.", 404: "Check --model, OPENAI_MODEL and OPENAI_BASE_URL."}
+REPLY_SECONDS = 3600  # A local model that reasons can take longer than the client's own ten minutes.
+NO_KEY = (
+    "OPENAI_API_KEY is not set. Set it (export OPENAI_API_KEY=...), or point OPENAI_BASE_URL at a server"
+    " that needs no key (for Ollama: export OPENAI_BASE_URL=http://localhost:11434/v1)."
+)
+ADVICE = {401: " Check OPENAI_API_KEY.", 404: " Check --model, OPENAI_MODEL and OPENAI_BASE_URL."}
 
 log = logging.getLogger("chain_of_thought")
 
 
-class CallFailed(BaseException):
-    """There is no reply: what happened and what to do.
+class CallFailed(Exception):
+    """There is no reply, though the client has tried again where that helps: what happened and what to do."""
 
-    Not an Exception, because PocketFlow runs a node again after any of those, and the client has
-    already tried again where that helps.
+
+class RejectedReply(Exception):
+    """A reply that is not a thought. str() gives the reason, a clause such as "it is empty".
+
+    reply: str; fixable: bool, whether it is all there, so that the model can be shown it to fix.
     """
 
-
-class RejectedReply(AssertionError):
-    """A reply that is not a thought: the reason, in words for the model and the user, and the reply."""
-
-    def __init__(self, reason, reply):
+    def __init__(self, reason, reply, fixable=False):
         super().__init__(reason)
         self.reply = reply
+        self.fixable = fixable
 
 
 def call_llm(prompt):
@@ -38,21 +44,21 @@ def call_llm(prompt):
     Returns the reply, str.
     Raises CallFailed when there is none, and RejectedReply when it is a refusal, cut off or empty.
     """
-    check_environment()
     log.debug("=== Prompt ===\n%s", prompt)
     start = time.monotonic()
-    completion = create_completion(prompt)
-    seconds = time.monotonic() - start
-    reply, refusal, finish_reason = read_completion(completion)
-    log.debug("=== Reply (%s, %.1f seconds, %s) ===\n%s", model(), seconds, format_usage(completion.usage), reply)
-    if refusal:
-        raise RejectedReply(f"it is a refusal: {refusal!r:.300}", reply)
-    if finish_reason == "content_filter":
+    completion = request_completion(prompt)
+    choice = read_choice(completion)
+    reply = read_content(choice.message.content)
+    cost = f"{time.monotonic() - start:.1f} seconds, {format_usage(completion.usage)}"
+    log.debug("=== Reply (%s, %s) ===\n%s", model(), cost, reply)
+    if choice.message.refusal:
+        raise RejectedReply(f"it is a refusal: {choice.message.refusal!r:.300}", reply)
+    if choice.finish_reason == "content_filter":
         raise RejectedReply("it was stopped by a content filter", reply)
-    if finish_reason == "length":
-        raise RejectedReply("it was cut off at the model's output limit: write a shorter one", reply)
-    if not isinstance(reply, str) or not reply.strip():
-        raise RejectedReply("it is empty or not a text", reply)
+    if choice.finish_reason == "length":
+        raise RejectedReply("it was cut off at the model's output limit", reply)
+    if not reply.strip():
+        raise RejectedReply("it is empty", reply)
     return reply
 
 
@@ -60,72 +66,110 @@ def model():
     return os.environ.get("OPENAI_MODEL") or DEFAULT_MODEL
 
 
+def request_completion(prompt):
+    """What the client returns for the prompt. Whatever it raises becomes a CallFailed."""
+    with set_up_client() as client:
+        import openai
+
+        try:
+            return client.chat.completions.create(model=model(), messages=[{"role": "user", "content": prompt}])
+        except openai.APIStatusError as error:
+            message = describe_answer(error.status_code, error.body)
+        except openai.APIConnectionError as error:
+            message = f"No answer from {address()} ({error.__cause__}). Check that the server runs.{proxy_hint()}"
+        except json.JSONDecodeError as error:
+            message = describe_answer(200, error.doc)
+        except Exception as error:
+            message = f"The OpenAI client failed ({type(error).__name__}). Check the OPENAI_ variables.{proxy_hint()}"
+        raise CallFailed(message)
+
+
+def set_up_client():
+    """The client. Raises CallFailed with the variable that is wrong, but not its value: it may hold a password."""
+    key = os.environ.get("OPENAI_API_KEY")
+    if not key and not os.environ.get("OPENAI_BASE_URL"):
+        raise CallFailed(NO_KEY)
+    if key and not re.fullmatch("[!-~]+", key):
+        raise CallFailed("OPENAI_API_KEY contains a character that no key has, such as a space. Set it again.")
+    try:
+        import openai  # Not at the top: it takes half a second, for which --help and --show-prompt need not wait.
+
+        timeout = openai.Timeout(REPLY_SECONDS, connect=10)
+        client = openai.OpenAI(api_key=key or "none", base_url=DEFAULT_BASE_URL, timeout=timeout, max_retries=4)
+    except Exception as error:
+        reason = error if isinstance(error, ImportError) else type(error).__name__
+        suspects = variables_set("(https?|all|no)_proxy|ssl_cert_(file|dir)") or "the installed packages"
+        raise CallFailed(f"The OpenAI client cannot be set up ({reason}). Check {suspects}.") from None
+    try:
+        url = base_url()
+        query = dict(urllib.parse.parse_qsl(url.query))
+        return client.with_options(base_url=url._replace(query="").geturl(), default_query=query)
+    except Exception:
+        raise CallFailed("OPENAI_BASE_URL is not a valid address like http://localhost:11434/v1.") from None
+
+
 def base_url():
-    return os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
+    """The base URL in its parts. Raises ValueError for one with which the client would fail only later."""
+    url = urllib.parse.urlsplit(os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL)
+    if url.scheme not in ("http", "https") or not url.hostname or url.port == 0 or url.fragment:
+        raise ValueError
+    return url
 
 
 def address():
-    """The base URL without the password that may stand in it."""
-    return re.sub("//.*@", "//", base_url())
+    """The base URL to show: without a password, even one with a slash in it, which looks like part of the path."""
+    url = base_url()
+    if "@" in url.path + url.query:
+        return f"{url.scheme}://{url.hostname}"
+    return f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
 
 
-def check_environment():
-    key = os.environ.get("OPENAI_API_KEY")
-    if not key and not os.environ.get("OPENAI_BASE_URL"):
-        raise CallFailed(
-            "OPENAI_API_KEY is not set. Set it (export OPENAI_API_KEY=...), or point OPENAI_BASE_URL at a server"
-            " that needs no key (for Ollama: export OPENAI_BASE_URL=http://localhost:11434/v1)."
-        )
-    if key and not re.fullmatch("[!-~]+", key):
-        raise CallFailed("OPENAI_API_KEY has a character in it that no key has, such as a space: set it again.")
-    if not re.fullmatch(r"https?://([^\s/@]+@)?(\[[\da-f:.]+\]|[\w.-]+)(:\d+)?(/[!-~]*)?", base_url(), re.IGNORECASE):
-        raise CallFailed(f"OPENAI_BASE_URL is {address()!r}, not an address like http://localhost:11434/v1.")
+def variables_set(pattern):
+    """The names of the variables that are set: no values, which may hold a password."""
+    return ", ".join(sorted(name for name in os.environ if re.fullmatch(pattern, name, re.I) and os.environ[name]))
 
 
-def create_completion(prompt):
-    import openai  # Not at the top: it takes half a second that --help and --show-prompt need not wait.
-
-    try:
-        with openai.OpenAI(api_key=os.environ.get("OPENAI_API_KEY") or "none", base_url=base_url()) as client:
-            return client.chat.completions.create(model=model(), messages=[{"role": "user", "content": prompt}])
-    except openai.APIStatusError as error:
-        words, advice = provider_words(error.body), ADVICE.get(error.status_code, "")
-        message = f"{address()} answered {error.status_code}: {words}. {advice}".rstrip()
-    except openai.APIConnectionError as error:
-        message = f"No answer from {address()} ({error.__cause__}). Check that address, and that its server runs."
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
-        message = f"{address()} did not answer in JSON, so it is not an OpenAI-compatible API. Check OPENAI_BASE_URL."
-    except (ImportError, OSError, ValueError) as error:
-        message = f"The OpenAI client does not work ({error}). Check the proxy, certificate and OPENAI_ variables."
-    raise CallFailed(message)
+def proxy_hint():
+    names = variables_set("(https?|all|no)_proxy")
+    return f" Proxy settings: {names} (hosts in NO_PROXY are reached without a proxy)." if names else ""
 
 
-def read_completion(completion):
-    try:
-        choice = completion.choices[0]
-        return choice.message.content or "", choice.message.refusal, choice.finish_reason
-    except (AttributeError, LookupError, TypeError):
-        words = provider_words(completion if isinstance(completion, str) else getattr(completion, "error", None))
-        raise CallFailed(f"{address()} sent no chat completion: {words}. Check OPENAI_BASE_URL.") from None
-
-
-def provider_words(body):
-    """The provider's own words, on one line. body: a dict, a str or whatever else it sent."""
+def describe_answer(status, body):
+    """Why an answer is no completion, in the provider's words where it has any. body: decoded JSON or a str."""
     if isinstance(body, dict) and body.get("message"):
         body = body["message"]
-    words = textwrap.shorten(str(body or "it gives no reason"), 500).rstrip(".")
-    return "a page of HTML, not an answer of an OpenAI-compatible API" if words.startswith("<") else words
+    words = textwrap.shorten(str(body or ""), 500).rstrip(".")
+    if words.startswith("<") and status in (200, 404):
+        return f"{address()} is not an OpenAI-compatible API: it sent a web page. Check OPENAI_BASE_URL.{proxy_hint()}"
+    if words.startswith("<"):
+        return f"{address()} answered {status} with a web page: the server or a gateway failed.{proxy_hint()}"
+    if status == 200 and (not words or words[0] in "{["):
+        return f"The connection to {address()} was cut in the middle of the reply."
+    return f"{address()} answered {status}: {words or 'no reason given'}.{ADVICE.get(status, '')}"
+
+
+def read_choice(completion):
+    """The completion's choice. Raises CallFailed if the client let something else through."""
+    choice = (getattr(completion, "choices", None) or [None])[0]
+    error = getattr(choice, "error", None) or getattr(completion, "error", None)
+    if error or not getattr(choice, "message", None):
+        body = completion if isinstance(completion, str) else error or "no message"
+        raise CallFailed(describe_answer(200, body))
+    return choice
+
+
+def read_content(content):
+    """The text of a message. content: str, None, or a list of parts such as {"type": "text", "text": str}."""
+    if isinstance(content, list):
+        content = "".join(part.get("text") or "" for part in content if isinstance(part, dict))
+    return (content or "").encode("utf-8", "replace").decode("utf-8")  # Half a character cannot be sent back.
 
 
 def format_usage(usage):
-    details = getattr(usage, "prompt_tokens_details", None)
-    counts = {
-        "prompt": getattr(usage, "prompt_tokens", None),
-        "cached": getattr(details, "cached_tokens", None),
-        "completion": getattr(usage, "completion_tokens", None),
-    }
-    known = [f"{count} {name} tokens" for name, count in counts.items() if count is not None]
-    return ", ".join(known) or "tokens not reported"
+    if usage is None:
+        return "tokens not reported"
+    cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None) or 0
+    return f"{usage.prompt_tokens} prompt tokens, {cached} cached tokens, {usage.completion_tokens} completion tokens"
 
 
 if __name__ == "__main__":

@@ -1,25 +1,36 @@
-"""A plan as text: a line a step, sub-steps indented under their step."""
+"""A plan as text: one line per step, sub-steps indented under their step."""
 
 
 def format_plan(plan):
-    """The plan with what came of it, for the trace and for the thoughts in the prompt.
+    """The plan with its results and marks, for the trace and for the thoughts in the prompt.
 
     plan: a list of steps {"description": str, "status": str}, each with an optional "result": str,
     "mark": str and "sub_steps": list of steps.
     Returns lines like "- [Done] description: result" and "- [Verification Needed] description (mark)".
     """
-    return "\n".join(plan_lines(plan, full_line))
+    return "\n".join(line for line, _ in compare_plans(plan, []))
 
 
 def format_plan_for_prompt(plan):
     """The plan in its simplified view, lines like "- [Pending] description". plan: as in format_plan."""
-    return "\n".join(plan_lines(plan, simple_line))
+    return "\n".join("  " * len(parents) + simple_line(step) for parents, step in walk(plan))
 
 
-def plan_lines(plan, format_step, depth=0):
+def compare_plans(plan, plan_before):
+    """The lines of format_plan(plan), each with whether it is new: [(line, bool), ...].
+
+    A line that stood below other parents in plan_before is new.
+    """
+    before = {(parents, full_line(step)) for parents, step in walk(plan_before)}
+    lines = [(parents, full_line(step)) for parents, step in walk(plan)]
+    return [("  " * len(parents) + line, (parents, line) not in before) for parents, line in lines]
+
+
+def walk(plan, parents=()):
+    """Every step of the plan from top to bottom, with the descriptions of its parents."""
     for step in plan:
-        yield "  " * depth + format_step(step)
-        yield from plan_lines(step.get("sub_steps") or [], format_step, depth + 1)
+        yield parents, step
+        yield from walk(step.get("sub_steps", []), (*parents, one_line(step["description"])))
 
 
 def simple_line(step):
@@ -40,14 +51,6 @@ def one_line(text):
 
 
 if __name__ == "__main__":
-    example = [
-        {"description": "Understand the problem", "status": "Done", "result": "x + y = 3, x - y = 1"},
-        {
-            "description": "Solve the system",
-            "status": "Verification Needed",
-            "mark": "y looks wrong",
-            "sub_steps": [{"description": "Substitute again", "status": "Pending"}],
-        },
-        {"description": "Conclusion", "status": "Pending"},
-    ]
-    print(format_plan(example), format_plan_for_prompt(example), sep="\n\n")
+    sub_steps = [{"description": "Put it back in", "status": "Pending"}]
+    example = {"description": "Solve", "status": "Pending", "result": "x = 2", "sub_steps": sub_steps}
+    print(format_plan([example]), format_plan_for_prompt([example]), sep="\n\n")

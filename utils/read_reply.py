@@ -4,23 +4,18 @@ import re
 
 import yaml
 
+KEYS = ("current_thinking", "planning", "next_thought_needed")
 STATUSES = ("Pending", "Done", "Verification Needed")
 
-# Control characters but newline and tab, and what else an escape in double quotes can make of LaTeX:
-# a line or paragraph separator of "\Lambda" or "\Phi", half a surrogate pair of "\ud800".
-CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+# What makes a terminal misbehave or cannot be sent: control characters but newline and tab, line and
+# paragraph separators, bidirectional overrides, halves of surrogate pairs. "\frac" in double quotes makes one.
+CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
-# <think>...</think>, <think>... without an end, ...</think> without a beginning (as some servers send it)
-THINK_PART = re.compile(
-    r"(\A\s*|^)<think>.*?(</think>|\Z)|\A.*(^</think>|</think>[ \t]*\n*(?=```|current_thinking:))",
-    re.DOTALL | re.MULTILINE,
-)
-# ```yaml, ```YML
-TAGGED_FENCE = re.compile(r"^`{3,}[ \t]*ya?ml[ \t]*\n", re.IGNORECASE | re.MULTILINE)
-# ``` with something behind it, so that it is not the closing fence
-PLAIN_FENCE = re.compile(r"^`{3,}[ \t]*\n(?=.*\S)", re.DOTALL | re.MULTILINE)
-FIRST_KEY = re.compile(r"^(?=(current_thinking|planning|next_thought_needed):)", re.MULTILINE)
-UP_TO_LAST_FENCE = re.compile(r"(.*)^`{3,}[ \t]*$", re.DOTALL | re.MULTILINE)
+THINK_PART = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+LAST_FENCE = re.compile(r"\s*`{3,}\s*\Z")  # also one that is indented or glued to the last line
+FENCED_BLOCK = re.compile(r"^`{3,}[^\n]*\n(.*?)(?:^`{3,}[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+THINKING_KEY = re.compile(r"^current_thinking:", re.MULTILINE)
+UNFENCED_BLOCK = re.compile(rf"^(?:{'|'.join(KEYS)}):.*?(?=^`{{3}}|\Z)", re.DOTALL | re.MULTILINE)
 
 
 def read_reply(reply):
@@ -29,89 +24,103 @@ def read_reply(reply):
     reply: str, one YAML mapping, with or without a fence and words around it.
     Returns {"current_thinking": str, "planning": [step, ...], "next_thought_needed": bool}; a step is
     {"description": str, "status": str} with "result": str, "mark": str and "sub_steps": [step, ...] where given.
-    Raises AssertionError with what the model has to mend.
+    Raises AssertionError with everything that is wrong, in clauses such as "planning is missing".
     """
-    thought = load_yaml(find_block(reply))
-    assert isinstance(thought, dict), "it has no YAML mapping with current_thinking, planning and next_thought_needed"
-    for key in ("current_thinking", "planning", "next_thought_needed"):
-        assert key in thought, f"{key} is missing"
-    thinking, flag = thought["current_thinking"], thought["next_thought_needed"]
-    assert type(thinking) is str and thinking.strip(), "current_thinking is blank or not a text"
-    assert isinstance(flag, bool), f"next_thought_needed is {flag!r:.40}: write true or false, without quotes"
-    check_characters(thinking, "current_thinking")
-    planning = read_plan(thought["planning"], "planning")
-    assert planning, "planning is empty: return the whole plan"
-    return {"current_thinking": thinking, "planning": planning, "next_thought_needed": flag}
+    return read_thought(load_yaml(find_block(reply)))
 
 
 def find_block(reply):
+    """The YAML: the last fenced block with a thought in it or, without fences, all from the first key on."""
     text = THINK_PART.sub("", reply.replace("\r\n", "\n"))
-    opening = TAGGED_FENCE.search(text) or PLAIN_FENCE.search(text) or FIRST_KEY.search(text)
-    text = text[opening.end() :] if opening else text
-    closed = UP_TO_LAST_FENCE.match(text)
-    return closed[1] if closed else text
+    text = LAST_FENCE.sub("\n", text)
+    blocks = [block for block in FENCED_BLOCK.findall(text) if THINKING_KEY.search(block)]
+    blocks = blocks or UNFENCED_BLOCK.findall(text)
+    assert blocks, "it has no YAML block"
+    return blocks[-1]
 
 
-class Number(str):
-    """A number or a date as the model wrote it: YAML would make 750 of 12:30, and 8 of 010."""
-
-
-class ReplyLoader(yaml.SafeLoader):
-    """A SafeLoader without aliases, by which a plan could contain itself, and without tags."""
+class TextLoader(yaml.BaseLoader):
+    """Leaves every value the text that was written. Refuses what a reply has no use for or cannot mean."""
 
     def compose_node(self, parent, index):
-        event = self.peek_event()
-        is_alias = isinstance(event, yaml.AliasEvent)
-        assert not is_alias, f"it has a YAML alias (*{event.anchor}): write the text out, as a block literal (|-)"
-        assert event.tag is None, f"it has a YAML tag ({event.tag!r}): leave it out"
+        assert not self.check_event(yaml.AliasEvent), "it has a YAML alias (*): write the text out in full"
         return super().compose_node(parent, index)
 
-
-for kind in ("int", "float", "timestamp"):
-    ReplyLoader.add_constructor(f"tag:yaml.org,2002:{kind}", lambda loader, node: Number(node.value))
+    def construct_scalar(self, node):
+        escaped = node.style == '"' and "\t" in node.value
+        assert not escaped, f'it has a tab in double quotes, as "\\theta" makes one ({node.value!r:.40}): use |-'
+        return super().construct_scalar(node)
 
 
 def load_yaml(block):
+    """The block's value, made of dicts, lists and texts. block: str or bytes. Raises AssertionError."""
     try:
-        return yaml.load(block, ReplyLoader)
+        return yaml.load(block, TextLoader)
     except (yaml.YAMLError, ValueError, OverflowError) as error:  # The latter two for "\UFFFFFFFF" in double quotes.
-        problem = " ".join(str(error).replace('in "<unicode string>",', "in").split())
-        raise AssertionError(f"it is not valid YAML ({problem}): write every text as a block literal (|-)") from None
+        problem = " ".join(re.sub('in "<.*?>",', "in", str(error)).split())
+        raise AssertionError(f"it is not valid YAML ({problem}); every text should be a block literal (|-)") from None
     except RecursionError:
         raise AssertionError("its YAML is nested too deep to read") from None
 
 
-def read_plan(plan, name):
-    assert isinstance(plan, list), f"{name} is not a list of steps"
-    return [read_step(step) for step in plan]
+def read_thought(fields):
+    """Check what load_yaml made of a thought. Returns and raises as read_reply does."""
+    assert isinstance(fields, dict), "its YAML is not a mapping"
+    faults = []
+    thinking = read_text(fields.get("current_thinking"), "current_thinking", faults)
+    planning = read_plan(fields.get("planning"), "planning", faults)
+    flag = read_text(fields.get("next_thought_needed"), "next_thought_needed", faults).strip().lower()
+    faults += [f"{key} is missing" for key in KEYS if is_nothing(fields.get(key))]
+    if thinking and not thinking.strip():
+        faults.append("current_thinking is blank")
+    if flag not in ("true", "false", ""):
+        faults.append(f"next_thought_needed is {flag!r:.40}, neither true nor false")
+    if flag == "false" and planning and planning[-1]["status"] != "Done":
+        faults.append("next_thought_needed is false, but the last step of the plan is not Done")
+    assert not faults, "; ".join(faults)
+    return {"current_thinking": thinking, "planning": planning, "next_thought_needed": flag == "true"}
 
 
-def read_step(step):
-    assert isinstance(step, dict), f"a step of the plan is {step!r:.80}: write a mapping with description and status"
-    description = read_text(step.get("description"), "the description of a step")
-    assert description, f"a step of the plan has no description: {step!r:.80}"
+def read_plan(plan, name, faults):
+    if is_nothing(plan):
+        return []
+    if not isinstance(plan, list):
+        faults.append(f"{name} is not a list of steps")
+        return []
+    return [read_step(step, faults) for step in plan]
+
+
+def read_step(step, faults):
+    fields = step if isinstance(step, dict) else {}
+    description = read_text(fields.get("description"), "the description of a step", faults).strip()
+    if not description:
+        faults.append(f"a step has no description ({step!r:.80})")
     name = f"the step {description!r:.80}"
-    status = read_text(step.get("status"), f"the status of {name}")
-    assert status in STATUSES, f"{name} has the status {status!r:.40}: write Pending, Done or Verification Needed"
+    status = read_text(fields.get("status"), f"the status of {name}", faults).strip()
+    if status not in STATUSES:
+        faults.append(f"{name} has the status {status!r:.40}, not Pending, Done or Verification Needed")
     optional = {
-        "result": read_text(step.get("result"), f"the result of {name}"),
-        "mark": read_text(step.get("mark"), f"the mark of {name}"),
-        "sub_steps": read_plan(step.get("sub_steps") or [], f"sub_steps of {name}"),
+        "result": read_text(fields.get("result"), f"the result of {name}", faults).strip(),
+        "mark": read_text(fields.get("mark"), f"the mark of {name}", faults).strip(),
+        "sub_steps": read_plan(fields.get("sub_steps"), f"sub_steps of {name}", faults),
     }
     return {"description": description, "status": status, **{key: value for key, value in optional.items() if value}}
 
 
-def read_text(value, name):
-    if value is None:
+def read_text(value, name, faults):
+    if is_nothing(value):
         return ""
-    assert isinstance(value, str), f"{name} is not a text: write it as a block literal (|-)"
-    check_characters(value, name)
-    return str(value).strip()
+    if not isinstance(value, str):
+        faults.append(f"{name} is not a text")
+        return ""
+    found = CONTROL_CHARACTER.search(value)
+    if found:
+        faults.append(f"{name} has the control character {found[0]!r}, as double quotes make of LaTeX: use |-")
+    return value
 
 
-def check_characters(text, name):
-    found = CONTROL_CHARACTER.search(text)
-    assert not found, f"{name} has the control character {found[0]!r}: write it as a block literal (|-), without quotes"
+def is_nothing(value):
+    return value in (None, "", "~", "null", "Null", "NULL", [])
 
 
 if __name__ == "__main__":
