@@ -14,7 +14,8 @@ for package in ("openai", "pocketflow", "yaml"):
 
 from flow import create_chain_of_thought_flow
 from nodes import MAX_THOUGHTS, ChainOfThoughtNode, build_prompt
-from utils.call_llm import DEFAULT_MODEL, CallFailed, RejectedReply
+from utils.call_llm import RejectedReply
+from utils.client import DEFAULT_MODEL, CallFailed
 from utils.kept_run import DEFAULT_PATH, KeptRun
 from utils.terminal import LogFormatter, lay_out
 from utils.trace_format import format_run
@@ -77,7 +78,7 @@ def parse_args(argv):
     if not __debug__:
         parser.error("replies are checked by assertions: run Python without -O and PYTHONOPTIMIZE")
     if args.resume is not None and args.problem is not None:
-        parser.error("--resume goes on with the kept problem: leave out --problem")
+        parser.error("--resume goes on with the kept problem, so leave out --problem")
     kept_run = KeptRun(args.keep)
     try:
         if args.resume is None:
@@ -99,38 +100,24 @@ def parse_args(argv):
 
 def build_parser():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--problem", metavar="TEXT", type=utf_8, help="the problem; - reads it from standard input")
-    parser.add_argument("--model", metavar="NAME", type=utf_8, help=f"default: OPENAI_MODEL, else {DEFAULT_MODEL}")
-    parser.add_argument(
-        "--max-thoughts", metavar="N", type=whole_number, default=MAX_THOUGHTS, help="stop after N (default: %(default)s)"
-    )
-    parser.add_argument("--keep", metavar="FILE", default=DEFAULT_PATH, help="file for the run (default: %(default)s)")
-    parser.add_argument(
-        "--resume", metavar="N", type=whole_number, nargs="?", const=ALL, help="go on after the first N kept thoughts (all)"
-    )
+    parser.add_argument("--problem", metavar="TEXT", help="the problem; - reads it from standard input")
+    parser.add_argument("--model", metavar="NAME", help=f"the model (default: OPENAI_MODEL, or else {DEFAULT_MODEL})")
+    parser.add_argument("--max-thoughts", metavar="N", type=int, default=MAX_THOUGHTS, help="default: %(default)s")
+    parser.add_argument("--keep", metavar="FILE", default=DEFAULT_PATH, help="keep the run here (default: %(default)s)")
+    help = "go on from the kept run, or from its first N thoughts"
+    parser.add_argument("--resume", metavar="N", type=int, nargs="?", const=ALL, help=help)
     parser.add_argument("--show-prompt", action="store_true", help="print the prompt of the next thought and stop")
     parser.add_argument("-v", "--verbose", action="store_true", help="show prompts, replies and costs on stderr")
     return parser
-
-
-def whole_number(text):
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
-    return int(text)
 
 
 def read_problem(argument):
     if argument is None:
         return PROBLEM
     if argument != "-":
-        return argument.replace("\r\n", "\n")
+        return argument.encode("utf-8", "replace").decode("utf-8").replace("\r\n", "\n")
     with open(0, encoding="utf-8-sig", errors="replace", closefd=False) as stdin:
         return stdin.read().rstrip("\n")
-
-
-def utf_8(argument):
-    """The argument with replacements for bytes that are not UTF-8, as they cannot be sent."""
-    return argument.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def set_up_stdout():

@@ -7,7 +7,7 @@ import pytest
 
 import nodes
 from tests.loopback import completion, cut_body, dropped_connection, error, http_answer, recorded, reply
-from utils import call_llm
+from utils import client
 
 FIRST, LAST = reply(), reply("Evaluation of Thought 1: Correct - x\n\n42", ["[Done] Solve", "[Done] Conclusion"], more=False)
 TO_GO_ON = " To go on: python main.py --resume\n"
@@ -148,10 +148,10 @@ def test_what_a_retry_of_the_client_mends_is_not_seen(serve, run, answer):
 
 
 def test_a_server_that_never_answers_is_given_up_after_the_timeout(serve, run, monkeypatch):
-    assert call_llm.REPLY_SECONDS == 3600
+    assert client.REPLY_SECONDS == 3600
     endpoint = serve()
     endpoint.answers = [endpoint.silence] * 9
-    monkeypatch.setattr(call_llm, "REPLY_SECONDS", 0.1)
+    monkeypatch.setattr(client, "REPLY_SECONDS", 0.1)
     result = run()
     assert (result.status, len(endpoint.requests)) == (1, 5)
     assert one_line(result.err) and "timed out" in result.err

@@ -123,9 +123,9 @@ def test_a_thought_changed_by_hand_changes_the_next_prompt(kept, run):
     [
         (["--resume"], "Thought 6 is the Conclusion"),
         (["--resume", "6"], "Thought 6 is the Conclusion"),
-        (["--resume", "7"], "last_run.yaml: it has only 6 thoughts"),
-        (["--resume", "-1"], "'-1' is not a whole number"),
-        (["--resume", "2", "--problem", "x"], "leave out --problem"),
+        (["--resume", "7"], "last_run.yaml: it has 6 thoughts, so N is 0 to 6"),
+        (["--resume", "-1"], "it has 6 thoughts, so N is 0 to 6"),
+        (["--resume", "2", "--problem", "x"], "so leave out --problem"),
         (["--resume", "2", "--max-thoughts", "2"], "--max-thoughts must be at least 3"),
         (["--resume", "2", "--keep", "other.yaml"], "other.yaml: No such file or directory"),
         (["--resume", "2", "--keep", "."], ".: Is a directory"),

@@ -55,7 +55,7 @@ class KeptRun:
         is_run = isinstance(run, dict) and "problem" in run and isinstance(run.get("thoughts"), list)
         assert is_run, "it is not a kept run: it has no problem and list of thoughts"
         thoughts = [read_kept_thought(number, fields) for number, fields in enumerate(run["thoughts"], 1)]
-        assert count is None or count <= len(thoughts), f"it has only {len(thoughts)} thoughts"
+        assert count is None or 0 <= count <= len(thoughts), f"it has {len(thoughts)} thoughts, so N is 0 to {len(thoughts)}"
         for thought in thoughts[:count]:
             before = thought["thought_number"] - 1
             assert not is_concluded(thought), f"Thought {before + 1} is the Conclusion; to think it anew: --resume {before}"
