@@ -14,6 +14,7 @@ NO_KEY = (
     "OPENAI_API_KEY is not set. Set it (export OPENAI_API_KEY=...), or point OPENAI_BASE_URL at a server"
     " that needs no key (for Ollama: export OPENAI_BASE_URL=http://localhost:11434/v1)."
 )
+PROXIES = "(https?|all|no)_proxy"
 ADVICE = {401: " Check OPENAI_API_KEY.", 404: " Check --model, OPENAI_MODEL and OPENAI_BASE_URL."}
 
 
@@ -35,7 +36,8 @@ def request_completion(prompt):
         except openai.APIStatusError as error:
             message = describe_answer(error.status_code, error.body)
         except openai.APIConnectionError as error:
-            message = f"No answer from {address()} ({error.__cause__}). Check that the server runs.{proxy_hint()}"
+            message = f"No answer from {address()} ({error.__cause__}). Check OPENAI_BASE_URL and the server."
+            message += proxy_hint()
         except json.JSONDecodeError as error:
             message = describe_answer(200, error.doc)
         except Exception as error:
@@ -57,7 +59,7 @@ def set_up_client():
         client = openai.OpenAI(api_key=key or "none", base_url=DEFAULT_BASE_URL, timeout=timeout, max_retries=4)
     except Exception as error:
         reason = error if isinstance(error, ImportError) else type(error).__name__
-        suspects = variables_set("(https?|all|no)_proxy|ssl_cert_(file|dir)") or "the installed packages"
+        suspects = variables_set("ssl_cert_.*" if isinstance(error, OSError) else PROXIES) or "the installed packages"
         raise CallFailed(f"The OpenAI client cannot be set up ({reason}). Check {suspects}.") from None
     try:
         url = base_url()
@@ -72,6 +74,7 @@ def base_url():
     url = urllib.parse.urlsplit(os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL)
     if url.scheme not in ("http", "https") or not url.hostname or url.port == 0 or url.fragment:
         raise ValueError
+    url.hostname.encode("idna")
     return url
 
 
@@ -89,7 +92,7 @@ def variables_set(pattern):
 
 
 def proxy_hint():
-    names = variables_set("(https?|all|no)_proxy")
+    names = variables_set(PROXIES)
     return f" Proxy settings: {names} (hosts in NO_PROXY are reached without a proxy)." if names else ""
 
 
