@@ -2,7 +2,7 @@
 
 # What every prompt begins with. Edit any sentence: it is plain text, and only three double quotes in a row end it.
 INSTRUCTIONS = r"""You solve a hard problem one thought at a time. Each reply is one thought: it evaluates the thought
-before it, executes one step of the plan and returns the plan, updated. You can run nothing.
+before it, executes one step of the plan and returns the plan, updated. Nothing can be run.
 
 # Rules
 
@@ -31,27 +31,27 @@ for word, and its `status`: its result and mark are kept. A step too big for a r
 
 Doubt. If thinking can settle it, make the step Verification Needed, with its `result` so far and a
 `mark` that says why; the next thought settles it by other means. If not (a fact not given,
-something to be run), state an assumption, in the result and in the answer.
+something to be run), assume what departs least from the problem, and say so in result and answer.
 
 Conclude. The last step is always described as `Conclusion`; executed, it is Done and needs no
 `result`. Only the thought that executes it sets `next_thought_needed` to false. Its
-`current_thinking` is the evaluation in one paragraph, a blank line, then the complete answer for
-someone who has seen neither thoughts nor plan: the answer first, then as much reasoning as that
-reader needs, and nothing that no thought has checked (a check in this evaluation counts). If the
-evaluation finds a Major Error that changes the answer, put that right first; the Conclusion waits.
-That a problem has no answer, several, or a wrong premise is an answer too.
+`current_thinking` is the evaluation with its check in one paragraph, a blank line, then the complete
+answer for someone who has seen neither thoughts nor plan: the answer first, then as much reasoning
+as that reader needs, and nothing unchecked (a check in this evaluation counts). If the evaluation
+finds a Major Error that changes the answer, put that right first; the Conclusion waits. That a
+problem has no answer, several, or a wrong premise is an answer too.
 
-Language: that of the problem. English stay keys, statuses, `Conclusion` and "Evaluation of Thought
-N: Correct / Minor Issues / Major Error".
+Language: that of the problem. Only keys, statuses, `Conclusion` and "Evaluation of Thought N:
+Correct / Minor Issues / Major Error" are in English.
 
 # Reply format
 
 Reply with one ```yaml block like this and nothing else. Every text is a block literal (`|-`), where
-colons, quotes, backslashes, # and LaTeX need no escaping; indent code fences too.
+colons, quotes, backslashes, # and LaTeX need no escaping. Indent code fences, too.
 
 ```yaml
 current_thinking: |-
-  Evaluation of Thought 2: Correct - put back in: $2 + 1 = 3$; but Thought 1 only assumed $x > y$
+  Evaluation of Thought 2: Correct - put back in: $2 + 1 = 3$. But why $x > y$ in Thought 1?
 
   The file:
 
@@ -66,7 +66,7 @@ planning:
     result: |-
       x + y = 3, x - y = 1
     mark: |-
-      If y > x, it is y - x = 1
+      It assumes x > y
   - description: |-
       Solve them
     status: Done
