@@ -121,10 +121,10 @@ def test_a_thought_changed_by_hand_changes_the_next_prompt(kept, run):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--resume"], "Thought 6 is the Conclusion"),
-        (["--resume", "6"], "Thought 6 is the Conclusion"),
-        (["--resume", "7"], "last_run.yaml: it has 6 thoughts, so N is 0 to 6"),
-        (["--resume", "-1"], "it has 6 thoughts, so N is 0 to 6"),
+        (["--resume"], "last_run.yaml: solved by Thought 6; to think that again, --resume 5"),
+        (["--resume", "6"], "last_run.yaml: solved by Thought 6; to think that again, --resume 5"),
+        (["--resume", "7"], "last_run.yaml: N must be between 0 and 6"),
+        (["--resume", "-1"], "last_run.yaml: N must be between 0 and 6"),
         (["--resume", "2", "--problem", "x"], "so leave out --problem"),
         (["--resume", "2", "--max-thoughts", "2"], "--max-thoughts must be at least 3"),
         (["--resume", "2", "--keep", "other.yaml"], "other.yaml: No such file or directory"),
@@ -146,6 +146,7 @@ def test_a_resume_that_cannot_be_is_wrong_usage(kept, run, arguments, message):
         ("next_thought_needed", "more", "in Thought 1, next_thought_needed is missing"),
         ("problem: |-", "puzzle: |-", "it is not a kept run"),
         ("problem: |-", "problem: [", "it is not valid YAML"),
+        ("problem: |-\n  You", "problem:\n  - You", "it is not a kept run: problem is missing or not a text"),
         ("problem: |-", "\0", "it is not valid YAML"),
     ],
 )

@@ -52,13 +52,13 @@ class KeptRun:
         Raises OSError, or AssertionError with what is wrong with the file or the count.
         """
         run = load_yaml(self.path.read_bytes())
-        is_run = isinstance(run, dict) and "problem" in run and isinstance(run.get("thoughts"), list)
-        assert is_run, "it is not a kept run: it has no problem and list of thoughts"
+        assert isinstance(run, dict), "it is not a kept run"
+        assert isinstance(run.get("problem"), str), "it is not a kept run: problem is missing or not a text"
+        assert isinstance(run.get("thoughts"), list), "it is not a kept run: thoughts is missing or not a list"
         thoughts = [read_kept_thought(number, fields) for number, fields in enumerate(run["thoughts"], 1)]
-        assert count is None or 0 <= count <= len(thoughts), f"it has {len(thoughts)} thoughts, so N is 0 to {len(thoughts)}"
-        for thought in thoughts[:count]:
-            before = thought["thought_number"] - 1
-            assert not is_concluded(thought), f"Thought {before + 1} is the Conclusion; to think it anew: --resume {before}"
+        assert count is None or 0 <= count <= len(thoughts), f"N must be between 0 and {len(thoughts)}, its last thought"
+        for number, thought in enumerate(thoughts[:count]):
+            assert not is_concluded(thought), f"solved by Thought {number + 1}; to think that again, --resume {number}"
         self.resume_option = "--resume" if count is None else f"--resume {count}"
         return {"problem": run["problem"], "thoughts": thoughts[:count]}
 

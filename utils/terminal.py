@@ -15,6 +15,8 @@ PLAIN, HEADING, UNCHANGED, DOUBT, ERROR = "", "\033[1m", "\033[2m", "\033[35m", 
 RESET = "\033[0m"
 ERASE = "\r" + 19 * " " + "\r"  # Of the status line: spaces, which every terminal knows.
 
+CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
 # Chinese and Japanese, which wrap between characters, but not before closing punctuation or after opening.
 CJK = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u30ff\u3220-\u9fff\uf900-\ufaff\uff10-\uff9f\U00020000-\U0003ffff"
 CHUNK = re.compile(rf"\s*[（［｛「『【《〈“‘]*(?:[{CJK}][、。，．：；？！）］｝」』】》〉”’ー々]*|[^\s{CJK}]+)|\s+")
@@ -75,7 +77,7 @@ class LogFormatter(logging.Formatter):
         message = super().format(record)
         if not sys.stderr.isatty():
             return message
-        return ERASE + re.sub("[\x00-\x08\x0b-\x1f\x7f-\x9f]", lambda found: repr(found[0])[1:-1], message)
+        return ERASE + CONTROL_CHARACTER.sub(lambda found: repr(found[0])[1:-1], message)
 
 
 @contextlib.contextmanager
