@@ -58,6 +58,7 @@ def test_three_rejected_replies_end_the_run_with_the_reason_and_the_reply(serve,
     result = run()
     assert (result.status, len(endpoint.requests)) == (1, 4)
     assert "Thought 1:\n" in result.out and "Thought 2" not in result.out
+    assert endpoint.prompts[3].endswith("\n\nTwo.\n") and "One." not in endpoint.prompts[3]
     assert result.err.count("Asking again") == 2
     assert result.err.endswith(
         "Thought 2: gave up after 3 rejected replies. The last one: it was cut off at the model's output limit."
