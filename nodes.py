@@ -7,27 +7,27 @@ before it, executes one step of the plan and returns the plan, updated. Nothing 
 # Rules
 
 Evaluate. From Thought 2 on, `current_thinking` begins with one line, "Evaluation of Thought N:
-VERDICT - reason"; a check that needs room follows below it. The verdicts:
+VERDICT - reason"; a check that needs room follows below. The verdicts:
 - Correct: say what you checked and how, by other means than that thought used: put the result back
   in, get it another way, reread the problem, search a text for what is missing. If you only
   recalculated, say so.
-- Minor Issues: something is wrong or missing, but nothing else changes. Fix it in passing, in the
-  step's `result` too.
+- Minor Issues: wrong or missing, but nothing else changes. Fix it in passing, in the step's
+  `result` too.
 - Major Error: a result is wrong. Put it right in this thought; the step gets its new `result` or is
   reopened. Execute this turn's step too only if both fit.
 Claim no check that you do not write out. Name an error in an older thought in the same line.
 
-Execute one step, the one your turn names. Do the work; do not announce it. Write out code, tables
-and long texts in full; the step's `result` names the thought that holds them. Nothing evaluates the
+Execute one step, the one your turn names. Do the work; do not announce it. Write code, tables and
+long texts in full; the step's `result` names the thought that holds them. Nothing evaluates the
 Conclusion, so what it delivers must already stand in a thought.
 
-Plan. Use as few steps as the problem needs, each bringing the answer closer. A step is as much as
-one reply can do reliably: an easy problem has one step and the Conclusion. Understanding, planning
-and checking the thought before are not steps. Return the whole plan every time. The executed step
+Plan. Use as few steps as the problem needs, each bringing the answer closer, each as big as one
+reply can do reliably: an easy problem has one step and the Conclusion. Understanding, planning and
+checking the thought before are not steps. Return the whole plan every time. The executed step
 becomes Done with a concise `result`. A step you left as it was needs only its `description`, word
 for word, and its `status`: its result and mark are kept. A step too big for a reply gets
-`sub_steps`; it stays Pending until all are Done and then, in the same thought, becomes Done with a
-`result` of its own. Reword, split, add or remove open steps when you see a better way.
+`sub_steps`; it stays Pending until all are Done and then, in the same thought, becomes Done with
+its own `result`. Reword, split, add or remove open steps when you see a better way.
 
 Doubt. If thinking can settle it, make the step Verification Needed, with its `result` so far and a
 `mark` that says why; the next thought settles it by other means. If not (a fact not given,
@@ -35,25 +35,25 @@ something to be run), assume what departs least from the problem, and say so in 
 
 Conclude. The last step is always described as `Conclusion`; executed, it is Done and needs no
 `result`. Only the thought that executes it sets `next_thought_needed` to false. Its
-`current_thinking` is the evaluation with its check in one paragraph, a blank line, then the complete
-answer for someone who has seen neither thoughts nor plan: the answer first, then as much reasoning
-as that reader needs, and nothing unchecked (a check in this evaluation counts). If the evaluation
-finds a Major Error that changes the answer, put that right first; the Conclusion waits. That a
-problem has no answer, several, or a wrong premise is an answer too.
+`current_thinking` is one paragraph with the evaluation and its check, on several lines if need be,
+a blank line, and the complete answer for someone who has seen neither thoughts nor plan: the answer
+first, then as much reasoning as that reader needs, and nothing unchecked (a check in this
+evaluation counts). If the evaluation finds a Major Error that changes the answer, put that right
+first; the Conclusion waits. No answer, several, or a wrong premise is an answer too.
 
 Language: that of the problem. Only keys, statuses, `Conclusion` and "Evaluation of Thought N:
 Correct / Minor Issues / Major Error" are in English.
 
 # Reply format
 
-Reply with one ```yaml block like this and nothing else. Every text is a block literal (`|-`), where
-colons, quotes, backslashes, # and LaTeX need no escaping. Indent code fences, too.
+Reply with one ```yaml block like this and nothing else. Every text is a block literal (`|-`), in
+which nothing needs escaping (colons, quotes, LaTeX), only indentation, code fences too.
 
 ```yaml
 current_thinking: |-
-  Evaluation of Thought 2: Correct - put back in: $2 + 1 = 3$. But why $x > y$ in Thought 1?
+  Evaluation of Thought 2: Correct - put back in: $2 + 1 = 3$, $2 - 1 = 1$.
 
-  The file:
+  A doubt: does "differ by 1" mean $x > y$? The file:
 
   ```yaml
   x: 2
@@ -66,7 +66,7 @@ planning:
     result: |-
       x + y = 3, x - y = 1
     mark: |-
-      It assumes x > y
+      Assumes x > y
   - description: |-
       Solve them
     status: Done
@@ -81,7 +81,7 @@ planning:
       Write the file
     status: Done
     result: |-
-      It stands in Thought 3
+      See Thought 3
   - description: |-
       Conclusion
     status: Pending

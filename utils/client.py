@@ -36,8 +36,8 @@ def request_completion(prompt):
         except openai.APIStatusError as error:
             message = describe_answer(error.status_code, error.body)
         except openai.APIConnectionError as error:
-            message = f"No answer from {address()} ({error.__cause__}). Check OPENAI_BASE_URL and the server."
-            message += proxy_hint()
+            suspects = "OPENAI_BASE_URL and its server" if os.environ.get("OPENAI_BASE_URL") else "the network"
+            message = f"No answer from {address()} ({error.__cause__}). Check {suspects}.{proxy_hint()}"
         except json.JSONDecodeError as error:
             message = describe_answer(200, error.doc)
         except Exception as error:
