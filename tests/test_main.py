@@ -205,3 +205,11 @@ def test_the_trace_goes_where_standard_output_is_redirected_to(serve):
     with contextlib.redirect_stdout(io.StringIO()) as out:
         create_chain_of_thought_flow().run({"problem": "x"})
     assert out.getvalue() == TRACE.split("\n\n", 1)[1]
+
+
+def test_a_thought_is_kept_before_it_is_printed(serve, capsys):
+    serve(*REPLIES)
+    printed = []
+    keep = lambda shared: printed.append((len(shared["thoughts"]), capsys.readouterr().out[:10]))
+    create_chain_of_thought_flow(keep=keep).run({"problem": "x"})
+    assert printed == [(1, ""), (2, "Thought 1:"), (3, "Thought 2:")]
