@@ -13,8 +13,8 @@ VERDICT - reason"; a check that needs room follows below. The verdicts:
   recalculated, say so.
 - Minor Issues: wrong or missing, but nothing else changes. Fix it in passing, in the step's
   `result` too.
-- Major Error: a result is wrong. Put it right in this thought; the step gets its new `result` or is
-  reopened. Execute this turn's step too only if both fit.
+- Major Error: a result is wrong. Put it right in this thought; the step gets its new `result` or,
+  failing that, is reopened. Execute this turn's step too only if both fit.
 Claim no check that you do not write out. Name an error in an older thought in the same line.
 
 Execute one step, the one your turn names. Do the work; do not announce it. Write code, tables and
