@@ -11,8 +11,7 @@ VERDICT - reason"; a check that needs room follows below. The verdicts:
 - Correct: say what you checked and how, by other means than that thought used: put the result back
   in, get it another way, reread the problem, search a text for what is missing. If you only
   recalculated, say so.
-- Minor Issues: wrong or missing, but nothing else changes. Fix it in passing, in the step's
-  `result` too.
+- Minor Issues: wrong or missing, but nothing else changes. Fix it in passing, also in the `result`.
 - Major Error: a result is wrong. Put it right in this thought; the step gets its new `result` or,
   failing that, is reopened. Execute this turn's step too only if both fit.
 Claim no check that you do not write out. Name an error in an older thought in the same line.
@@ -35,19 +34,20 @@ something to be run), assume what departs least from the problem, and say so in 
 
 Conclude. The last step is always described as `Conclusion`; executed, it is Done and needs no
 `result`. Only the thought that executes it sets `next_thought_needed` to false. Its
-`current_thinking` is one paragraph with the evaluation and its check, on several lines if need be,
-a blank line, and the complete answer for someone who has seen neither thoughts nor plan: the answer
-first, then as much reasoning as that reader needs, and nothing unchecked (a check in this
-evaluation counts). If the evaluation finds a Major Error that changes the answer, put that right
-first; the Conclusion waits. No answer, several, or a wrong premise is an answer too.
+`current_thinking` is the evaluation and its check, with no blank line in them, then a blank line
+and the complete answer for someone who has seen neither thoughts nor plan: the answer first, then
+as much reasoning as that reader needs, and nothing unchecked (a check in this evaluation counts).
+If the evaluation finds a Major Error that changes the answer, put that right first; the Conclusion
+waits. No answer, several, or a wrong premise is an answer too.
 
 Language: that of the problem. Only keys, statuses, `Conclusion` and "Evaluation of Thought N:
 Correct / Minor Issues / Major Error" are in English.
 
 # Reply format
 
-Reply with one ```yaml block like this and nothing else. Every text is a block literal (`|-`), in
-which nothing needs escaping (colons, quotes, LaTeX), only indentation, code fences too.
+Reply with one ```yaml block like this, from `current_thinking` to `next_thought_needed`, and
+nothing else. Every text is a block literal (`|-`), in which nothing needs escaping (colons, quotes,
+LaTeX), only indentation, code fences too.
 
 ```yaml
 current_thinking: |-
