@@ -143,8 +143,11 @@ def test_a_step_keeps_its_result_only_if_it_is_the_same(serve, run, again, line)
     assert plans_printed(run().out)[1] == f"  - {line}\n  - [Done] Conclusion"
 
 
-def test_equal_descriptions_below_different_parents_keep_their_own_results(serve, run):
-    plan = ["[Done] A", "  [Done] Check", "[Done] B", "  [Done] Check", "[Pending] Conclusion"]
+@pytest.mark.parametrize(
+    "steps", [["[Done] A", "  [Done] Check", "[Done] B", "  [Done] Check"], ["[Done] Check", "[Done] A", "[Done] Check"]]
+)
+def test_equal_descriptions_keep_their_own_results(serve, run, steps):
+    plan = [*steps, "[Pending] Conclusion"]
     first = reply(plan=plan, Check="first").replace("first", "second", 1)
     serve(first, reply(plan=[*plan[:-1], "[Done] Conclusion"], more=False))
     assert re.findall(r"Check: (\w+)", plans_printed(run().out)[1]) == ["second", "first"]
