@@ -209,35 +209,26 @@ def format_thoughts_for_prompt(thoughts):
 
 
 def format_turn(prep_res, max_thoughts):
-    number, rejections = prep_res["current_thought_number"], prep_res.get("rejections")
+    number, steps = prep_res["current_thought_number"], open_steps(prep_res["last_plan_structure"])
     if prep_res["is_first_thought"]:
-        turn = (
-            "This is Thought 1. There is nothing to evaluate and no plan yet: make the plan and execute its first step."
-        )
+        turn = "This is Thought 1. There is nothing to evaluate and no plan yet: make one and execute its first step."
     else:
+        step = one_line(steps[0]["description"]) if steps else "Conclusion"
         turn = (
-            f"The plan:\n\n{prep_res['last_plan_text']}\n\n"
-            f"This is Thought {number}. Begin with the evaluation of Thought {number - 1}. "
-            f"{format_task(prep_res['last_plan_structure'])}"
+            f"The plan:\n\n{prep_res['last_plan_text']}\n\nThis is Thought {number}. "
+            f"Begin with the evaluation of Thought {number - 1}. Then execute this step: {step}"
         )
+        if len(steps) <= 1:
+            turn += (
+                "\nNo other step is open: write the complete answer, return the whole plan after it and set"
+                " `next_thought_needed` to false."
+            )
     if number >= max_thoughts:
         turn += (
             "\n\nNo thought is allowed after this one. Execute the Conclusion now, whatever else is open: answer as well"
             " as you can, make the Conclusion Done and set `next_thought_needed` to false."
         )
-    return turn + (format_rejection(rejections[-1]) if rejections else "")
-
-
-def format_task(plan):
-    steps = open_steps(plan)
-    name = one_line(steps[0]["description"]) if steps else "Conclusion"
-    task = f"Then execute this step: {name}"
-    if len(steps) > 1:
-        return task
-    return (
-        f"{task}\nNo other step is open: write the complete answer, return the whole plan after it and set"
-        " `next_thought_needed` to false."
-    )
+    return turn + "".join(format_rejection(rejection) for rejection in prep_res.get("rejections", [])[-1:])
 
 
 def format_rejection(rejection):
