@@ -209,7 +209,8 @@ def format_thoughts_for_prompt(thoughts):
 
 
 def format_turn(prep_res, max_thoughts):
-    number, steps = prep_res["current_thought_number"], open_steps(prep_res["last_plan_structure"])
+    number, rejections = prep_res["current_thought_number"], prep_res.get("rejections")
+    steps = open_steps(prep_res["last_plan_structure"])
     if prep_res["is_first_thought"]:
         turn = "This is Thought 1. There is nothing to evaluate and no plan yet: make one and execute its first step."
     else:
@@ -228,7 +229,9 @@ def format_turn(prep_res, max_thoughts):
             "\n\nNo thought is allowed after this one. Execute the Conclusion now, whatever else is open: answer as well"
             " as you can, make the Conclusion Done and set `next_thought_needed` to false."
         )
-    return turn + "".join(format_rejection(rejection) for rejection in prep_res.get("rejections", [])[-1:])
+    if rejections:
+        turn += format_rejection(rejections[-1])
+    return turn
 
 
 def format_rejection(rejection):
