@@ -5,6 +5,8 @@ import importlib.util
 import io
 import logging
 import os
+import pathlib
+import shlex
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python -I` and PYTHONSAFEPATH leave it out.
@@ -13,19 +15,20 @@ for package in ("openai", "pocketflow", "yaml"):
         sys.exit(f"{package} is not installed: activate the environment, or run pip install -r requirements.txt")
 
 from flow import create_chain_of_thought_flow
-from nodes import MAX_THOUGHTS, ChainOfThoughtNode, build_prompt
-from utils.call_llm import RejectedReply
-from utils.client import DEFAULT_MODEL, CallFailed
-from utils.kept_run import DEFAULT_PATH, KeptRun
-from utils.terminal import LogFormatter, lay_out
+from nodes import MAX_THOUGHTS, ChainOfThoughtNode, build_prompt, format_turn
+from utils.call_llm import DEFAULT_MODEL
+from utils.cost import add_costs, format_cost
+from utils.errors import NotAThought, RunFailed
+from utils.saved_run import FOLDER, SavedRun, latest_path, load_run
+from utils.solution import find_solution
+from utils.terminal import LogFormatter, is_terminal, lay_out, print_text
 from utils.trace_format import format_run
 
 PROBLEM = (
     "You keep rolling a fair die until you roll three, four, five in that order consecutively on three rolls."
     " What is the probability that you roll the die an odd number of times?"
 )
-
-ALL = object()
+ALL = object()  # What --resume is without a number.
 
 log = logging.getLogger("chain_of_thought")
 
@@ -33,82 +36,91 @@ log = logging.getLogger("chain_of_thought")
 def main(argv=None):
     """Run the program and return its exit status. argv: the arguments, list of str (default: sys.argv[1:])."""
     set_up_stdout()
-    kept_run = None
-    try:
-        args, shared, kept_run = parse_args(argv)
-        log_to_stderr(args.verbose)
-        if args.show_prompt:
-            print(build_prompt(ChainOfThoughtNode().prep(shared), args.max_thoughts), end="", flush=True)
-            return 0
-        return solve(shared, kept_run, args.max_thoughts)
-    except KeyboardInterrupt:
-        log.error("Interrupted.%s", kept_run.how_to_go_on() if kept_run else "")
-        return 130
-    except BrokenPipeError:
-        pass
-    except OSError as error:
-        log.error("The trace cannot be written: %s.%s", error.strerror, kept_run.how_to_go_on())
-    # Python flushes standard output once more as it exits, and that must not fail again.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return 1
-
-
-def solve(shared, kept_run, max_thoughts):
-    print(lay_out(format_run(shared["problem"], shared["thoughts"])), flush=True)
-    try:
-        create_chain_of_thought_flow(max_thoughts, keep=kept_run.save).run(shared)
-    except CallFailed as failure:
-        log.error("%s%s", failure, kept_run.how_to_go_on())
-        return 1
-    except RejectedReply as rejection:
-        log.error("%s%s\nThat reply:\n%s", rejection, kept_run.how_to_go_on(), rejection.reply)
-        return 1
-    if shared["solution"] is None:
-        more = f"--max-thoughts {2 * max_thoughts}"
-        hint = kept_run.how_to_go_on(more) or f" Try {more}."
-        log.error("No solution by Thought %d, the last that --max-thoughts allows.%s", max_thoughts, hint)
-        return 1
-    return 0
-
-
-def parse_args(argv):
-    """The arguments, the shared store to begin with, and where the run is kept. Wrong usage exits with 2."""
     parser = build_parser()
     args = parser.parse_args(argv)
-    if not __debug__:
-        parser.error("replies are checked by assertions: run Python without -O and PYTHONOPTIMIZE")
-    if args.resume is not None and args.problem is not None:
-        parser.error("--resume goes on with the kept problem, so leave out --problem")
-    kept_run = KeptRun(args.keep)
-    try:
-        if args.resume is None:
-            shared = {"problem": read_problem(args.problem), "thoughts": []}
-        else:
-            shared = kept_run.load(None if args.resume is ALL else args.resume)
-    except OSError as error:
-        parser.error(f"{'standard input' if args.resume is None else args.keep}: {error.strerror}")
-    except AssertionError as fault:
-        parser.error(f"{args.keep}: {fault}")
-    if not shared["problem"].strip():
-        parser.error("the problem is blank")
-    if args.max_thoughts <= len(shared["thoughts"]):
-        parser.error(f"--max-thoughts must be at least {len(shared['thoughts']) + 1} here")
+    log_to_stderr(args.verbose)
     if args.model:
         os.environ["OPENAI_MODEL"] = args.model
-    return args, shared, kept_run
+    try:
+        shared, saved_run = open_run(args)
+    except OSError as error:
+        parser.error(f"{error.filename or 'standard input'}: {error.strerror}")
+    except ValueError as error:
+        parser.error(str(error))
+    except KeyboardInterrupt:
+        parser.exit(130, "Interrupted.\n")
+    thoughts, count = shared["thoughts"], len(shared["thoughts"])
+    try:
+        status, message = think(args, shared, saved_run)
+    except RunFailed as failure:
+        status, message = 1, str(failure)
+    except KeyboardInterrupt:
+        status, message = 130, "Interrupted."
+    if message:
+        log.error("%s%s", message, how_to_go_on(args, shared, saved_run))
+    if len(thoughts) > count and (args.verbose or is_terminal(sys.stderr)):
+        place = f"saved in {saved_run.path}" if saved_run.content else "not saved"
+        cost = format_cost(add_costs([thought.get("cost", {}) for thought in thoughts]))
+        log.warning("%d thoughts, %s: %s", len(thoughts), place, cost or "cost unknown")
+    return status
 
 
-def build_parser():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--problem", metavar="TEXT", help="the problem; - reads it from standard input")
-    parser.add_argument("--model", metavar="NAME", help=f"the model (default: OPENAI_MODEL, or else {DEFAULT_MODEL})")
-    parser.add_argument("--max-thoughts", metavar="N", type=int, default=MAX_THOUGHTS, help="default: %(default)s")
-    parser.add_argument("--keep", metavar="FILE", default=DEFAULT_PATH, help="keep the run here (default: %(default)s)")
-    help = "go on from the kept run, or from its first N thoughts"
-    parser.add_argument("--resume", metavar="N", type=int, nargs="?", const=ALL, help=help)
-    parser.add_argument("--show-prompt", action="store_true", help="print the prompt of the next thought and stop")
-    parser.add_argument("-v", "--verbose", action="store_true", help="show prompts, replies and costs on stderr")
-    return parser
+def think(args, shared, saved_run):
+    """Do what the arguments ask for. Returns the exit status, and what to tell the user or ""."""
+    thoughts, limit = shared["thoughts"], args.max_thoughts
+    if args.show_prompt:
+        prep_res = ChainOfThoughtNode(limit).prep(shared)
+        print_text(build_prompt(prep_res, format_turn(prep_res, limit)))
+        return 0, ""
+    print_text(lay_out(format_run(shared["problem"], thoughts)))
+    if find_solution(thoughts) is None:
+        start = ChainOfThoughtNode if args.step else create_chain_of_thought_flow
+        start(limit, saved_run.save).run(shared)
+    if find_solution(thoughts) is not None:
+        return 0, ""
+    if len(thoughts) >= limit:
+        return 1, f"No solution after {limit} thoughts."
+    return 0, f"Stopped after Thought {len(thoughts)}."
+
+
+def open_run(args):
+    """The shared store to begin with, and the SavedRun of it. Raises OSError, or ValueError for wrong usage."""
+    if args.resume is not None and args.problem is not None:
+        raise ValueError("--resume continues a saved problem, so leave out --problem")
+    if args.resume is not None:
+        args.run = args.run or latest_path()
+        shared, saved_run = resume_run(args.run, args.resume)
+    else:
+        shared, saved_run = {"problem": read_problem(args.problem), "thoughts": []}, SavedRun(args.run)
+        if args.run and args.run.exists():
+            raise ValueError(f"{args.run} exists already: add --resume to go on with it")
+        if args.run and not args.run.parent.is_dir():
+            raise ValueError(f"there is no folder {args.run.parent}")
+    count, is_solved = len(shared["thoughts"]), find_solution(shared["thoughts"]) is not None
+    if not shared["problem"].strip():
+        raise ValueError("the problem is blank")
+    if is_solved and args.show_prompt:
+        raise ValueError(f"the run is solved: to see the prompt of a thought, add an N below {count} to --resume")
+    if not is_solved and args.max_thoughts <= count:
+        reason = f": the saved run already has {count} thoughts" if count else ""
+        raise ValueError(f"--max-thoughts must be at least {count + 1}{reason}")
+    return shared, saved_run
+
+
+def resume_run(path, count):
+    """A saved run, or its first count thoughts as a new one. count: int or ALL."""
+    try:
+        shared, saved_run = load_run(path)
+    except NotAThought as fault:
+        raise ValueError(f"{path}: {fault}") from None
+    if count is ALL:
+        return shared, saved_run
+    thoughts = shared["thoughts"]
+    if not 0 <= count <= len(thoughts):
+        raise ValueError(f"--resume {count}: the saved run has {len(thoughts)} thoughts")
+    if find_solution(thoughts[:count]) is not None:
+        raise ValueError(f"--resume {count}: Thought {count} ends the run, so N must be below {count}")
+    return {**shared, "thoughts": thoughts[:count]}, SavedRun()
 
 
 def read_problem(argument):
@@ -120,6 +132,35 @@ def read_problem(argument):
         return stdin.read().rstrip("\n")
 
 
+def how_to_go_on(args, shared, saved_run):
+    """The end of a message: the command that goes on with this run, or "" if nothing of it is saved."""
+    limit = args.max_thoughts * (2 if len(shared["thoughts"]) >= args.max_thoughts else 1)
+    if saved_run.content:
+        arguments = ["--resume", "--run", saved_run.path]
+    elif args.resume is not None:
+        arguments = ["--resume", args.resume, "--run", args.run]
+    else:
+        return ""
+    arguments += ["--model", args.model] if args.model else []
+    arguments += ["--max-thoughts", limit] if limit != MAX_THOUGHTS else []
+    return f" To go on: python {shlex.join(map(str, [sys.argv[0], *arguments]))}"
+
+
+def build_parser():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--problem", metavar="TEXT", help="the problem; - reads it from standard input")
+    parser.add_argument("--model", metavar="NAME", help=f"the model (default: OPENAI_MODEL, or else {DEFAULT_MODEL})")
+    parser.add_argument("--max-thoughts", metavar="N", type=int, default=MAX_THOUGHTS, help="default: %(default)s")
+    file_help = f"save the run in this file (default: a new one in {FOLDER}/)"
+    parser.add_argument("--run", metavar="FILE", type=pathlib.Path, help=file_help)
+    resume_help = "go on with the latest run or the one in FILE; with N, from its first N thoughts, as a new run"
+    parser.add_argument("--resume", metavar="N", type=int, nargs="?", const=ALL, help=resume_help)
+    parser.add_argument("--step", action="store_true", help="think one thought and stop")
+    parser.add_argument("--show-prompt", action="store_true", help="print the prompt of the next thought and stop")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show turns, replies and costs on stderr")
+    return parser
+
+
 def set_up_stdout():
     """Replace what cannot be encoded. A file or a pipe gets UTF-8 unless PYTHONIOENCODING says otherwise."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # A notebook has something else there.
@@ -128,7 +169,7 @@ def set_up_stdout():
 
 
 def log_to_stderr(verbose):
-    """Show the messages and, if verbose, prompts, replies and the client's retries; nothing else of the client's log."""
+    """Show the messages and, if verbose, turns, replies and the client's retries; nothing else of the client's log."""
     client_log = logging.getLogger("openai._base_client")
     handler = logging.StreamHandler()
     handler.setFormatter(LogFormatter("%(message)s"))

@@ -1,75 +1,73 @@
-"""The prompt and the node that thinks with it."""
+"""The prompt, and the node that thinks with it."""
 
 # What every prompt begins with. Edit any sentence: it is plain text, and only three double quotes in a row end it.
-INSTRUCTIONS = r"""You solve a hard problem one thought at a time. Each reply is one thought: it evaluates the one
-before it, executes one step of the plan and returns the plan, updated. Nothing can be run.
+INSTRUCTIONS = r"""You solve a problem one thought at a time. Each reply is one thought: it checks the one before it,
+executes a step of the plan and returns the plan, updated. You cannot run code.
 
 # Rules
 
-Evaluate. From Thought 2 on, `current_thinking` begins with one line, "Evaluation of Thought N:
-VERDICT - reason"; a check that needs room follows below. The verdicts:
-- Correct: say what you checked and how, by other means than that thought used: put the result back
-  in, get it another way, reread the problem, search a text for what is missing. If you only
-  recalculated, say so.
-- Minor Issues: wrong or missing, but nothing else changes. Fix it in passing, also in the `result`.
-- Major Error: a result is wrong. Put it right in this thought; the step gets its new `result` or,
-  failing that, is reopened. Execute this turn's step too only if both fit.
-Claim no check that you do not write out. Name an error in an older thought in the same line.
+Evaluate. From Thought 2 on, `current_thinking` begins with a check, written out, of the thought
+before it and of what that wrote of the solution. Compare the figures and conditions used with the
+problem. Test the results by other means than it used: put them back in, derive them another way,
+search a text for what is missing; for "all", "none" or "only one", show another way that nothing
+was missed. If you only recalculate or add up the same figures, say that it is weak. Then, on a line
+of its own: "Evaluation of Thought N: VERDICT - reason".
+- Correct.
+- Minor Issues: something is missing or badly put, but no result changes. Fix it in passing.
+- Major Error: a result is wrong, there or in an older thought. Put it right in this thought; every
+  step that changes gets its new `result` or is reopened. Execute this turn's step too only if both
+  fit in one reply, and never the Conclusion.
 
-Execute one step, the one your turn names. Do the work; do not announce it. Write code, tables and
-long texts in full; the `result` names the thought that holds them. Nothing evaluates the
-Conclusion, so what it delivers must already stand in a thought.
+Execute one step, the one your turn names. Do the work; do not announce it. Name an earlier thought
+instead of repeating it.
 
-Plan. Use as few steps as the problem needs, each bringing the answer closer, each as big as one
-reply can do reliably: an easy problem has one step and the Conclusion. Understanding, planning and
-checking the thought before are not steps. Return the whole plan every time. The executed step
-becomes Done with a concise `result`. A step you left as it was needs only its `description`, word
-for word, and its `status`: its result and mark are kept. A step too big for a reply gets
-`sub_steps`; it stays Pending until all are Done and then, in the same thought, becomes Done with
-its own `result`. Reword, split, add or remove open steps where that is better.
+Plan. As few steps as the problem needs, each as much as one reply can do reliably: an easy problem
+has one step and the Conclusion. Understanding, planning and checking are not steps. Return the
+whole plan every time. The executed step becomes Done with a concise `result`. A step that this
+thought left as it was needs only its `description`, word for word, and its `status`: result and
+mark are kept. A step too big for one reply gets `sub_steps`; it stays Pending until all are Done
+and then, in the same thought, becomes Done with its own `result`. Reword, split, add or remove open
+steps as you see fit.
 
 Doubt. If thinking can settle it, make the step Verification Needed, with its `result` so far and a
-`mark` that says why; the next thought settles it by other means. If not (a fact not given,
-something to be run), assume what departs least from the problem, and say so in result and answer.
+`mark` that says why; the next thought settles it by other means. If not (a fact not given or only
+remembered, an ambiguous word, something to be run), assume what departs least from the problem; say
+so in result and solution, and what a plausible other reading would change.
 
-Conclude. The last step is always described as `Conclusion`; executed, it is Done and needs no
-`result`. Only the thought that executes it sets `next_thought_needed` to false. Its
-`current_thinking` is the evaluation and its check, with no blank line in them, then a blank line
-and the complete answer for someone who has seen neither thoughts nor plan: the answer first, then
-as much reasoning as they need, and nothing unchecked (a check in this evaluation counts). If the
-evaluation finds a Major Error that changes the answer, put that right first; the Conclusion waits.
-No answer, several, or a wrong premise is an answer too.
+Solution. `solution` is all that the user sees: the answer first, then as much reasoning as they
+need; or the text they asked for (code, a letter), with only what they must know to use it. A file
+stands in a fence longer than any inside it. Write it with the last step before the Conclusion, a
+long one section by section with its steps. Search, calculate and count in `current_thinking`; write
+a finished proof, table or text only once, in the solution. No answer, several, or a wrong premise
+is an answer too.
 
-Language: that of the problem. Only the keys, statuses, `Conclusion` and "Evaluation of Thought N:
-Correct / Minor Issues / Major Error" are in English.
+Conclude. The last step is always described as `Conclusion`: the check of the whole solution. Change
+only what is wrong, missing or misleading. Executed, it is Done, without a `result`, and
+`next_thought_needed` is false; before, it is true. After a Major Error it stays Pending, so that
+the next thought checks what was corrected.
+
+Language: that of the problem. English are only the keys, the statuses, `Conclusion` and "Evaluation
+of Thought N: Correct / Minor Issues / Major Error".
 
 # Reply format
 
-Reply with one ```yaml block like this, from `current_thinking` to `next_thought_needed`, and
-nothing else. Every text is a block literal (`|-`), in which nothing needs escaping (colons, quotes,
-LaTeX), only indentation, code fences too.
+Reply with one ```yaml block like this and nothing else. Every text is a block literal (`|-`):
+quotes, LaTeX and code fences need no escaping in it, only indentation.
 
 ```yaml
 current_thinking: |-
-  Evaluation of Thought 2: Correct - put back in: $2 + 1 = 3$, $2 - 1 = 1$.
+  Thought 2 factored. Put back in: $7^2 - 12 \cdot 7 + 35 = 0$.
+  Evaluation of Thought 2: Correct - 7 solves the equation.
 
-  A doubt: does "differ by 1" mean $x > y$? The file:
-
-  ```yaml
-  x: 2
-  y: 1
-  ```
+  x was found before; now $y = 12 - 7 = 5$.
 planning:
   - description: |-
-      Set up the equations
+      Solve
     status: Verification Needed
     result: |-
-      x + y = 3, x - y = 1
+      x = 7, y = 5
     mark: |-
-      Assumes x > y
-  - description: |-
-      Solve them
-    status: Done
+      Is it the only pair?
     sub_steps:
       - description: |-
           Find x
@@ -77,15 +75,32 @@ planning:
       - description: |-
           Find y
         status: Done
-  - description: |-
-      Write the file
-    status: Done
-    result: |-
-      See Thought 3
+        result: |-
+          y = 5
   - description: |-
       Conclusion
     status: Pending
 next_thought_needed: true
+solution: |-
+  The numbers are 7 and 5:
+
+  ```json
+  {"x": 7, "y": 5}
+  ```
+```
+
+Later thoughts correct and continue the solution with `solution_changes` instead. `new` replaces
+`old`, a passage that stands there once (line breaks and indentation aside), or takes it out if
+empty; without `old`, it is added at the end, after an empty line:
+
+```yaml
+solution_changes:
+  - old: |-
+      The numbers are 7 and 5:
+    new: |-
+      The only such numbers are 7 and 5:
+  - new: |-
+      A quadratic has no third root.
 ```
 """
 
@@ -94,152 +109,157 @@ import textwrap
 
 from pocketflow import Node
 
-from utils.call_llm import RejectedReply, call_llm
-from utils.plan_format import compare_plans, format_plan_for_prompt, one_line
-from utils.plan_steps import is_concluded, keep_results, open_steps
+from utils.call_llm import call_llm
+from utils.cost import add_costs, format_cost
+from utils.errors import NotAThought, RunFailed
+from utils.plan_format import compare_plans, format_plan_for_prompt
+from utils.plan_steps import is_conclusion, keep_results, open_steps
 from utils.read_reply import read_reply
-from utils.terminal import lay_out, status_line
-from utils.trace_format import dedent, find_solution, format_thought
+from utils.solution import EVALUATION, find_solution, is_over, solution_so_far
+from utils.terminal import lay_out, print_text, status_line
+from utils.text import one_line
+from utils.trace_format import format_last_thought
 
 MAX_THOUGHTS = 30
+TRIES = 3
 
 log = logging.getLogger("chain_of_thought")
 
 
 class ChainOfThoughtNode(Node):
-    """Thinks one thought at a time, until the plan is concluded or max_thoughts are thought.
+    """Thinks one thought at a time, until the problem is solved or max_thoughts are thought.
 
     Shared store: "problem" str; "thoughts" list of thoughts; "current_thought_number" int; "solution" str or
-    None. Only "problem" need be given. A thought is what read_reply returns, with its "thought_number" int.
-    keep: a function that is given the shared store after every thought.
+    None. Only "problem" need be given. A thought is what read_reply returns, with its "thought_number" int and,
+    where it is known, its "cost" as in utils/cost.py.
+    save: a function that is given the shared store after every thought.
+    call_llm: a function from a prompt, str, to a reply, str, which may have a cost and a fault as in utils/call_llm.py.
     """
 
-    def __init__(self, max_thoughts=MAX_THOUGHTS, keep=None, max_retries=3):
-        super().__init__(max_retries)
+    def __init__(self, max_thoughts=MAX_THOUGHTS, save=None, call_llm=call_llm):
+        super().__init__()
         self.max_thoughts = max_thoughts
-        self.keep = keep
+        self.save = save
+        self.call_llm = call_llm
 
     def prep(self, shared):
         thoughts = shared.setdefault("thoughts", [])
-        shared.setdefault("solution", None)
+        if shared.setdefault("solution", find_solution(thoughts)) is not None:
+            raise ValueError("The problem in this shared store is solved already.")
         shared["current_thought_number"] = len(thoughts) + 1
+        last_plan = thoughts[-1]["planning"] if thoughts else []
         return {
             "problem": shared["problem"],
             "thoughts_text": format_thoughts_for_prompt(thoughts),
-            "last_plan_structure": last_plan(thoughts),
-            "last_plan_text": format_plan_for_prompt(last_plan(thoughts)),
+            "last_plan_structure": last_plan,
+            "last_plan_text": format_plan_for_prompt(last_plan),
+            "solution_text": solution_so_far(thoughts),
             "current_thought_number": shared["current_thought_number"],
             "is_first_thought": not thoughts,
         }
 
     def exec(self, prep_res):
-        """Think, and raise only a rejected reply: PocketFlow runs exec again after any exception.
-
-        Another try would not mend anything else, so that is returned, for post to raise.
-        """
-        try:
-            return self.think(prep_res)
-        except RejectedReply as rejection:
-            prep_res.setdefault("rejections", []).append(rejection)
-            raise
-        except Exception as failure:
-            return failure
-
-    def think(self, prep_res):
-        number, rejections = prep_res["current_thought_number"], prep_res.get("rejections", [])
-        if rejections:
-            log.warning("Thought %d: the reply was rejected: %s. Asking again.", number, rejections[-1])
-        log.debug("=== Thought %d, try %d ===", number, len(rejections) + 1)
-        with status_line(f"Thought {number}"):
-            reply = call_llm(build_prompt(prep_res, self.max_thoughts))
-        try:
-            thought = read_reply(reply)
-        except AssertionError as reason:
-            raise RejectedReply(reason, reply, fixable=True) from None
-        planning = keep_results(thought["planning"], prep_res["last_plan_structure"])
-        return {"thought_number": number, **thought, "planning": planning}
-
-    def exec_fallback(self, prep_res, exc):
-        number, tries = prep_res["current_thought_number"], len(prep_res["rejections"])
-        raise RejectedReply(f"Thought {number}: gave up after {tries} rejected replies. The last one: {exc}.", exc.reply)
+        """Ask until a reply is a thought, each time with what was wrong with the last one."""
+        number, costs, rejection = prep_res["current_thought_number"], [], None
+        for attempt in range(1, TRIES + 1):
+            turn = format_turn(prep_res, self.max_thoughts, rejection)
+            log.debug("=== Thought %d, try %d: the turn ===\n%s", number, attempt, turn)
+            with status_line(f"Thought {number}"):
+                reply = self.call_llm(build_prompt(prep_res, turn))
+            costs.append(getattr(reply, "cost", {}))
+            log.debug("=== Thought %d, try %d: the reply (%s) ===\n%s", number, attempt, format_cost(costs[-1]), reply)
+            try:
+                thought = read_reply(reply, prep_res["solution_text"], number >= self.max_thoughts)
+                return complete_thought(thought, prep_res, add_costs(costs))
+            except NotAThought as reason:
+                rejection = (str(reason), reply)
+            if attempt < TRIES:
+                log.warning("Thought %d: the reply was rejected: %s. Asking again.", number, rejection[0])
+        raise RunFailed(
+            f"The last reply:\n{reply}\n\nThought {number}: gave up after {TRIES} rejected replies. The last one: {rejection[0]}."
+            " The model may not manage the format, or an edit of the prompt may have broken it: -v shows all replies."
+        )
 
     def post(self, shared, prep_res, exec_res):
-        if isinstance(exec_res, Exception):
-            raise exec_res
-        plan_before = last_plan(shared["thoughts"])
-        shared["thoughts"].append(exec_res)
-        shared["solution"] = find_solution(exec_res)
-        if self.keep:
-            self.keep(shared)
-        print(lay_out(format_thought(exec_res, plan_before)), flush=True)
-        is_over = is_concluded(exec_res) or exec_res["thought_number"] >= self.max_thoughts
-        return "end" if is_over else "continue"
+        thoughts = shared["thoughts"]
+        thoughts.append(exec_res)
+        shared["solution"] = find_solution(thoughts)
+        if self.save:
+            self.save(shared)
+        print_text(lay_out(format_last_thought(thoughts)))
+        return "end" if is_over(exec_res) or len(thoughts) >= self.max_thoughts else "continue"
 
 
-def build_prompt(prep_res, max_thoughts):
-    """The whole prompt of a thought. prep_res: what prep returned.
+def complete_thought(thought, prep_res, cost):
+    """The thought as it goes into the shared store, with what its plan need not repeat."""
+    number = prep_res["current_thought_number"]
+    if number > 1 and str(number - 1) not in EVALUATION.findall(thought["current_thinking"]):
+        log.warning("Thought %d does not evaluate Thought %d.", number, number - 1)
+    planning = keep_results(thought["planning"], prep_res["last_plan_structure"])
+    return {"thought_number": number, **thought, "planning": planning, **({"cost": cost} if cost else {})}
+
+
+def build_prompt(prep_res, turn):
+    """The whole prompt of a thought. prep_res: what prep returned; turn: what format_turn makes of it.
 
     Each part changes less often than the next, so that a prompt begins with almost all of the one
     before it and a prefix cache can serve that.
     """
-    parts = [
-        INSTRUCTIONS,
-        f"# Problem\n\n{prep_res['problem']}\n",
-        f"# Thoughts so far\n\n{prep_res['thoughts_text']}\n",
-        f"# Your turn\n\n{format_turn(prep_res, max_thoughts)}\n",
-    ]
-    return "\n".join(parts)
+    solution = f"# Solution so far\n\n{prep_res['solution_text']}\n\n" if prep_res["solution_text"] else ""
+    thoughts = f"# Thoughts so far\n\n{prep_res['thoughts_text']}\n"
+    return f"{INSTRUCTIONS}\n# Problem\n\n{prep_res['problem']}\n\n{thoughts}\n{solution}# Your turn\n\n{turn}\n"
 
 
 def format_thoughts_for_prompt(thoughts):
     """All thoughts in full, each with the lines of its plan that the plan before did not have."""
     blocks, plan_before = [], []
     for thought in thoughts:
-        number, lines = thought["thought_number"], compare_plans(thought["planning"], plan_before)
-        new_lines = "\n".join(line for line, is_new in lines if is_new) or "(nothing)"
-        blocks.append(
-            f"Thought {number}:\n"
-            "  Thinking:\n"
-            f"{textwrap.indent(dedent(thought['current_thinking']), '    ')}\n"
-            f"  Plan Status After Thought {number}{' (what changed)' if plan_before else ''}:\n"
-            f"{textwrap.indent(new_lines, '    ')}"
-        )
+        number, count = thought["thought_number"], len(thought.get("solution_changes", []))
+        lines = [line for line, is_new in compare_plans(thought["planning"], plan_before) if is_new] or ["(nothing)"]
+        block = [f"Thought {number}:", "  Thinking:", textwrap.indent(thought["current_thinking"], "    ")]
+        block += ["  Solution: written"] if "solution" in thought else []
+        block += [f"  Solution: changed in {count} place{'s' if count > 1 else ''}"] if count else []
+        block += [f"  Plan Status After Thought {number}{' (what changed)' if plan_before else ''}:"]
+        blocks.append("\n".join(block + [f"    {line}" for line in lines]))
         plan_before = thought["planning"]
     return f"\n{'-' * 20}\n".join(blocks) or "No previous thoughts yet."
 
 
-def format_turn(prep_res, max_thoughts):
-    number, rejections = prep_res["current_thought_number"], prep_res.get("rejections")
-    steps = open_steps(prep_res["last_plan_structure"])
+def format_turn(prep_res, max_thoughts, rejection=None):
+    """What the model is to do now. rejection: what was wrong with its last reply, and that reply, or None."""
+    number, is_first = prep_res["current_thought_number"], prep_res["is_first_thought"]
+    plan = "" if is_first else f"The plan:\n\n{prep_res['last_plan_text']}\n\n"
+    begin = "There is nothing to evaluate and no plan yet: make one." if is_first else f"First check and evaluate Thought {number - 1}."
+    task = LAST_TASK if number >= max_thoughts else format_task(prep_res)
+    return f"{plan}This is Thought {number}. {begin} {task}{format_rejection(*rejection) if rejection else ''}"
+
+
+CHECK_TASK = (
+    "Check the whole solution in that evaluation. If it stands, or does so with minor changes, set `next_thought_needed`"
+    " to false."
+)
+LAST_TASK = (
+    "No thought is allowed after this one: execute the Conclusion now, whatever else is open. Complete the solution as"
+    " well as you can, make the Conclusion Done and set `next_thought_needed` to false."
+)
+
+
+def format_task(prep_res):
+    """The next step by name and, near the end of the plan, what it means for the solution."""
     if prep_res["is_first_thought"]:
-        turn = "This is Thought 1. There is nothing to evaluate and no plan yet: make one and execute its first step."
-    else:
-        step = one_line(steps[0]["description"]) if steps else "Conclusion"
-        turn = (
-            f"The plan:\n\n{prep_res['last_plan_text']}\n\nThis is Thought {number}. "
-            f"Begin with the evaluation of Thought {number - 1}. Then execute this step: {step}"
-        )
-        if len(steps) <= 1:
-            turn += (
-                "\nNo other step is open: write the complete answer, return the whole plan after it and set"
-                " `next_thought_needed` to false."
-            )
-    if number >= max_thoughts:
-        turn += (
-            "\n\nNo thought is allowed after this one. Execute the Conclusion now, whatever else is open: answer as well"
-            " as you can, make the Conclusion Done and set `next_thought_needed` to false."
-        )
-    if rejections:
-        turn += format_rejection(rejections[-1])
-    return turn
+        return "Then execute its first step."
+    step, *others = open_steps(prep_res["last_plan_structure"])
+    task = f"Then execute this step: {one_line(step['description'])}\n"
+    if not is_conclusion(step):
+        is_last_work = all(is_conclusion(other) for other in others)
+        return task + ("Only the Conclusion is left after it: complete the solution now." if is_last_work else "")
+    if prep_res["solution_text"]:
+        return f"{task}{CHECK_TASK}"
+    return "Then write the solution, which is still missing, and leave the Conclusion Pending for the next thought."
 
 
-def format_rejection(rejection):
-    text = f"\n\nYour last reply to this was rejected: {rejection}."
-    if not rejection.fixable:
+def format_rejection(reason, reply):
+    text = f"\n\nYour last reply to this was rejected: {reason}."
+    if not reply.strip() or getattr(reply, "fault", None):
         return f"{text} Write another one."
-    return f"{text} Send the whole reply again with that put right. The rejected reply:\n\n{rejection.reply}"
-
-
-def last_plan(thoughts):
-    return thoughts[-1]["planning"] if thoughts else []
+    return f"{text} Send the whole reply again with that put right. The rejected reply:\n\n{reply}"

@@ -23,6 +23,8 @@ def own_environment(monkeypatch, tmp_path):
         if name.startswith(USER_SETTINGS) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("OPENAI_MODEL", "")
+    monkeypatch.setattr(sys, "argv", ["main.py"])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     faulthandler.dump_traceback_later(60, exit=True)
@@ -67,6 +69,11 @@ def run(capsys):
 
     yield run_main
     logging.getLogger().handlers.clear()
+
+
+def saved_runs():
+    """The files in runs/, the oldest first."""
+    return sorted(pathlib.Path("runs").glob("*"), key=lambda path: path.stat().st_mtime_ns)
 
 
 def run_process(*arguments, python=(), input=None, **environment):

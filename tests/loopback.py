@@ -22,9 +22,17 @@ def recorded_trace(name):
     return (RECORDINGS / name / "trace.txt").read_text(encoding="utf-8")
 
 
-def reply(thinking="Some work.", plan=("[Done] Solve", "[Pending] Conclusion"), more=True, **results):
-    """A model's reply. plan: lines like "[Done] Solve", indented by two for a sub-step; results: by description."""
-    lines = ["```yaml", "current_thinking: |-", *[f"  {line}" for line in thinking.split("\n")], "planning:"]
+EVALUATIONS = "\n".join(f"Evaluation of Thought {number}: Correct - x" for number in range(1, 6))
+WORK = f"{EVALUATIONS}\nSome work."
+
+
+def reply(thinking=WORK, plan=("[Done] Solve", "[Pending] Conclusion"), more=True, solution=None, changes=(), marks={}, **results):
+    """A model's reply.
+
+    plan: lines like "[Done] Solve", indented by two for a sub-step; results and marks: by description;
+    changes: pairs (old, new), old being None for an addition.
+    """
+    lines = [*literal("current_thinking", thinking), "planning:"]
     depth = 0
     for line in plan:
         indent = len(line) - len(line.lstrip())
@@ -33,9 +41,19 @@ def reply(thinking="Some work.", plan=("[Done] Solve", "[Pending] Conclusion"), 
         if indent > depth:
             lines.append(f"{pad}sub_steps:")
         depth = indent
-        lines += [f"{pad}  - description: |-", f"{pad}      {description}", f"{pad}    status: {status}"]
-        lines += [f"{pad}    result: |-", f"{pad}      {results[description]}"] if description in results else []
-    return "\n".join([*lines, f"next_thought_needed: {str(more).lower()}", "```", ""])
+        step = [*literal("description", description), f"status: {status}"]
+        step += literal("result", results.get(description)) + literal("mark", marks.get(description))
+        lines += [f"{pad}  - {step[0]}", *[f"{pad}    {line}" for line in step[1:]]]
+    lines.append(f"next_thought_needed: {str(more).lower()}")
+    lines += literal("solution", solution) + (["solution_changes:"] if changes else [])
+    for old, new in changes:
+        change = literal("old", old) + literal("new", new)
+        lines += [f"  - {change[0]}", *[f"    {line}" for line in change[1:]]]
+    return "\n".join(["```yaml", *lines, "```", ""])
+
+
+def literal(key, text):
+    return [] if text is None else [f"{key}: |-", *[f"  {line}" for line in text.split("\n")]]
 
 
 def completion(reply, finish_reason="stop", refusal=None, usage=None):

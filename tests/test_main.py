@@ -5,8 +5,10 @@ import io
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -61,13 +63,6 @@ def test_bytes_that_are_not_utf_8_are_replaced(serve, run):
     assert "\n\na?b\n\n" in endpoint.prompts[0]
 
 
-@pytest.mark.parametrize("limit", ["1", "30"])
-def test_show_prompt_prints_exactly_what_would_be_sent(serve, run, limit):
-    endpoint = serve(*REPLIES)
-    run("--max-thoughts", limit)
-    assert run("--max-thoughts", limit, "--show-prompt").out == endpoint.prompts[0]
-
-
 @pytest.mark.parametrize(
     "arguments, message",
     [
@@ -84,18 +79,22 @@ def test_wrong_usage_is_said_before_anything_is_done(serve, run, arguments, mess
     assert message in result.err
 
 
-def test_verbose_shows_prompts_replies_tries_and_costs_but_never_the_key(serve, run):
-    usage = {"prompt_tokens": 812, "completion_tokens": 301, "total_tokens": 1113}
+def test_verbose_shows_turns_replies_tries_and_costs_once_but_never_the_key(serve, run):
+    usage = {"prompt_tokens": 1812, "completion_tokens": 301, "total_tokens": 2113}
     usage["prompt_tokens_details"] = {"cached_tokens": 768}
     endpoint = serve(completion(REPLIES[0], usage=usage), error(503, "Busy."), "nonsense", *REPLIES[1:])
     result = run("-v", "--model", "some-model")
     assert (result.status, result.out) == (0, TRACE)
-    for text in [*endpoint.prompts, *REPLIES, "nonsense"]:
-        assert text in result.err
-    assert re.findall(r"=== (Thought \d, try \d) ===", result.err) == [f"Thought {n}" for n in ("1, try 1", "2, try 1", "2, try 2", "3, try 1")]
-    costs = re.findall(r"=== Reply \(some-model, \d+\.\d seconds, (.*)\) ===", result.err)
-    assert costs == ["812 prompt tokens, 768 cached tokens, 301 completion tokens"] + ["tokens not reported"] * 3
+    turns = [prompt.split("# Your turn\n\n")[1] for prompt in endpoint.prompts]
+    for text in [turns[0], turns[3], turns[4], *REPLIES]:
+        assert result.err.count(text.strip()) == 1
+    assert "# Rules" not in result.err and "Your last reply to this was rejected" in result.err
+    headings = re.findall(r"^=== Thought (\d), try (\d): the (turn|reply)", result.err, re.M)
+    assert headings == [(n, k, what) for n, k in (("1", "1"), ("2", "1"), ("2", "2"), ("3", "1")) for what in ("turn", "reply")]
+    cost = r"1 request, [\d.]+ seconds, 1,812 prompt tokens, 768 cached tokens, 301 completion tokens"
+    assert re.search(rf"the reply \(some-model, {cost}\) ===", result.err)
     assert result.err.count("Retrying request") == 1
+    assert result.err.splitlines()[-1].startswith("3 thoughts, saved in runs/")
     assert "sk-local" not in result.err
 
 
@@ -154,9 +153,24 @@ def test_it_runs_isolated_from_its_folder():
     assert run_process("--show-prompt", python=["-I"]).status == 0
 
 
-def test_python_without_assertions_is_refused():
+def test_python_without_assertions_checks_as_much(serve):
+    serve(reply(plan=["[Odd] Solve", "[Pending] Conclusion"]), *REPLIES)
     result = run_process(python=["-O"])
-    assert result.status == 2 and "-O" in result.err
+    assert (result.status, result.out) == (0, TRACE) and "is 'Odd'" in result.err
+
+
+def test_without_standard_error_the_run_is_the_same(serve):
+    endpoint = serve("nonsense", *REPLIES)
+    command = f'"{sys.executable}" "{MAIN}" -v 2>&-'
+    done = subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, timeout=30)
+    assert (done.returncode, done.stdout.decode(), len(endpoint.requests)) == (0, TRACE, 4)
+
+
+def test_the_messages_go_nowhere_where_python_has_no_standard_error(serve):
+    serve(*REPLIES)
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.stderr = None; import main; sys.exit(main.main([]))"
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, timeout=30)
+    assert (done.returncode, done.stdout.decode()) == (0, TRACE)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--show-prompt"], ["--max-thoughts", "0"]])
@@ -166,12 +180,26 @@ def test_the_client_is_not_loaded_where_no_model_is_called(arguments):
     assert done.returncode == 0
 
 
-@pytest.mark.parametrize("script", sorted(path.name for path in (ROOT / "utils").glob("[a-z]*.py")))
-def test_each_file_of_utils_can_be_tried_on_its_own(serve, script):
+def test_the_call_can_be_tried_on_its_own(serve):
     serve("ready")
-    done = subprocess.run([sys.executable, ROOT / "utils" / script], capture_output=True, text=True, timeout=30)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("gpt-6-luna: ready\n") or script != "call_llm.py" and done.stdout
+    script = ROOT / "utils" / "call_llm.py"
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "gpt-6-luna: ready\n", "")
+
+
+@pytest.mark.skipif(signal.getsignal(signal.SIGINT) == signal.SIG_IGN, reason="needs an interrupt that is not ignored")
+def test_an_interrupt_while_the_problem_is_read_is_said():
+    reader, writer = os.pipe()
+    command = [sys.executable, "-X", "importtime", MAIN, "--problem", "-"]
+    with subprocess.Popen(command, stdin=reader, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        line = ""
+        while "utils.trace_format" not in line:  # Its import is the last one.
+            line = process.stderr.readline()
+        time_to_read = threading.Event()
+        time_to_read.wait(0.3)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130 and process.stderr.read().endswith("Interrupted.\n")
+    os.close(reader), os.close(writer)
 
 
 # From Python
@@ -187,7 +215,7 @@ def test_the_flow_needs_only_a_problem(serve, capsys):
     assert os.listdir() == []
 
 
-@pytest.mark.parametrize("failure", [error(401, "No."), "nonsense", reply(plan=["[Odd] Solve"])])
+@pytest.mark.parametrize("failure", [error(401, "No."), "nonsense"])
 def test_a_failed_flow_raises_an_exception_and_can_be_run_again(serve, failure):
     shared = {"problem": recorded_problem("die")}
     serve(REPLIES[0], *[failure] * 3)
@@ -200,16 +228,63 @@ def test_a_failed_flow_raises_an_exception_and_can_be_run_again(serve, failure):
     assert shared["solution"]
 
 
-def test_the_trace_goes_where_standard_output_is_redirected_to(serve):
-    serve(*REPLIES)
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        create_chain_of_thought_flow().run({"problem": "x"})
-    assert out.getvalue() == TRACE.split("\n\n", 1)[1]
+def answer_from(replies):
+    """A call_llm of another provider."""
+    replies = iter(replies)
+    return lambda prompt: next(replies)
 
 
-def test_a_thought_is_kept_before_it_is_printed(serve, capsys):
-    serve(*REPLIES)
+def test_any_function_can_answer(capsys, caplog):
+    shared = {"problem": recorded_problem("die")}
+    with caplog.at_level("DEBUG", "chain_of_thought"):
+        create_chain_of_thought_flow(call_llm=answer_from(REPLIES)).run(shared)
+    assert shared["solution"] and capsys.readouterr().out in TRACE
+    assert "cost" not in shared["thoughts"][0]
+    assert all(reply in caplog.text for reply in REPLIES)
+
+
+def test_what_a_function_that_answers_raises_is_shown_as_what_it_is(run, monkeypatch):
+    def call_llm(prompt):
+        raise ConnectionResetError("my own connection")
+
+    monkeypatch.setattr("main.create_chain_of_thought_flow", lambda *a: create_chain_of_thought_flow(*a, call_llm=call_llm))
+    with pytest.raises(ConnectionResetError, match="my own connection"):
+        run()
+
+
+def test_a_solved_problem_is_not_thought_on():
+    shared = {"problem": "x"}
+    create_chain_of_thought_flow(call_llm=answer_from(REPLIES)).run(shared)
+    del shared["solution"]
+    with pytest.raises(ValueError, match="solved already"):
+        create_chain_of_thought_flow(call_llm=answer_from([])).run(shared)
+    assert len(shared["thoughts"]) == 3
+
+
+class WriteOnly:
+    """All that an object in the place of standard output needs."""
+
+    def __init__(self):
+        self.text = ""
+
+    def write(self, text):
+        self.text += text
+
+    def flush(self):
+        pass
+
+
+def test_the_flow_runs_in_a_thread_with_a_stdout_that_can_only_write():
+    with contextlib.redirect_stdout(WriteOnly()) as out, contextlib.redirect_stderr(WriteOnly()):
+        flow = create_chain_of_thought_flow(call_llm=answer_from(REPLIES))
+        thread = threading.Thread(target=flow.run, args=({"problem": "x"},))
+        thread.start()
+        thread.join(20)
+    assert out.text == TRACE.split("\n\n", 1)[1]
+
+
+def test_a_thought_is_saved_before_it_is_printed(capsys):
     printed = []
-    keep = lambda shared: printed.append((len(shared["thoughts"]), capsys.readouterr().out[:10]))
-    create_chain_of_thought_flow(keep=keep).run({"problem": "x"})
+    save = lambda shared: printed.append((len(shared["thoughts"]), capsys.readouterr().out[:10]))
+    create_chain_of_thought_flow(save=save, call_llm=answer_from(REPLIES)).run({"problem": "x"})
     assert printed == [(1, ""), (2, "Thought 1:"), (3, "Thought 2:")]

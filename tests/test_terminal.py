@@ -13,11 +13,12 @@ import termios
 
 import pytest
 
-from tests.conftest import MAIN
+from tests.conftest import MAIN, saved_runs
 from tests.loopback import completion, recorded, recorded_trace, reply
 from utils.terminal import count_columns, wrap_text
 
 REPLIES = recorded("die-2")
+END = reply(plan=["[Done] Conclusion"], more=False)
 STYLE = re.compile("\033\\[[0-9;]*m")
 
 
@@ -60,6 +61,10 @@ class Terminal:
         return "\n".join(lines)
 
 
+def without_closing_line(screen):
+    return re.sub(r"\d+ thoughts?, saved in .*\n", "", screen)
+
+
 def unwrapped(text):
     return re.sub(r"\s+", "", text)
 
@@ -67,13 +72,14 @@ def unwrapped(text):
 # The layout
 
 
-@pytest.mark.parametrize("name, columns", [("die-2", 40), ("die-2", 120), ("trains-2", 60), ("intervals", 80)])
+@pytest.mark.parametrize("name, columns", [("die-2", 40), ("die-2", 120), ("trains-2", 60), ("intervals", 80), ("readme-3", 72)])
 def test_a_trace_on_a_terminal_has_every_word_within_its_width(serve, name, columns):
     serve(*recorded(name))
     terminal = Terminal("--problem", recorded_trace(name)[11:].split("\n")[0], columns=columns)
     assert terminal.read_all() == 0
-    assert unwrapped(terminal.screen()) == unwrapped(recorded_trace(name))
-    long = [line for line in terminal.screen().split("\n") if count_columns(line) > columns]
+    screen = without_closing_line(terminal.screen())
+    assert unwrapped(screen) == unwrapped(recorded_trace(name))
+    long = [line for line in screen.split("\n") if count_columns(line) > columns]
     assert all(line.strip() in recorded_trace(name) for line in long)  # a formula without a blank, a line of code
 
 
@@ -92,6 +98,9 @@ def test_a_trace_on_a_terminal_has_every_word_within_its_width(serve, name, colu
         ("🚄🚄 🚄🚄 🚄", "🚄🚄 🚄🚄\n🚄"),
         ("e\u0301e\u0301e\u0301e\u0301 e\u0301e\u0301e\u0301e\u0301e\u0301", "e\u0301e\u0301e\u0301e\u0301 e\u0301e\u0301e\u0301e\u0301e\u0301"),
         ("```\none two three four\n```\none two three", "```\none two three four\n```\none two\nthree"),
+        ("````md\n```\na aaaaaa aaaaa\n````\na aaaaaa aaaaa", "````md\n```\na aaaaaa aaaaa\n````\na aaaaaa\naaaaa"),
+        ("  + ```\n    a aaaaaa aaaaa\n    ```", "  + ```\n    a aaaaaa aaaaa\n    ```"),
+        ("  + one two three", "  + one\n    two\n    three"),
         ("a  b\n\n\tc", "a  b\n\n\tc"),
     ],
 )
@@ -114,8 +123,8 @@ BOLD, DIM, DOUBT, ERROR = "\033[1m", "\033[2m", "\033[35m", "\033[1;31m"
 def test_headings_stand_out_and_unchanged_lines_stand_back(serve):
     serve(
         reply(plan=["[Done] Set up", "[Pending] Solve", "[Pending] Conclusion"]),
-        reply("Evaluation of Thought 1: Major Error - no\n\nx", ["[Verification Needed] Set up", "[Pending] Conclusion"]),
-        reply("Evaluation of Thought 2: Minor Issues - no\n\nx", ["[Done] Set up", "[Done] Conclusion"], more=False),
+        reply("A check.\nEvaluation of Thought 1: Major Error - no", ["[Verification Needed] Set up", "[Pending] Conclusion"]),
+        reply("A check.\n**Evaluation of Thought 2: Minor Issues** - no\nx", ["[Done] Set up", "[Done] Conclusion"], more=False),
     )
     terminal = Terminal()
     terminal.read_all()
@@ -126,10 +135,11 @@ def test_headings_stand_out_and_unchanged_lines_stand_back(serve):
         (ERROR, "  Evaluation of Thought 1: Major Error - no"),
         (DOUBT, "  - [Verification Needed] Set up"),
         (DIM, "  - [Pending] Conclusion"),
-        (DOUBT, "  Evaluation of Thought 2: Minor Issues - no"),
+        (DOUBT, "  **Evaluation of Thought 2: Minor Issues** - no"),
         (BOLD, "=== FINAL SOLUTION ==="),
     ]:
         assert f"{style}{line}\033[0m\r\n" in written
+    assert "\n  A check.\r\n" in written
     assert "\n  - [Pending] Solve\r\n" in written and "\n  - [Done] Conclusion\r\n" in written
 
 
@@ -157,7 +167,7 @@ def waiting(endpoint, answer):
 
 def test_the_status_line_counts_seconds_fits_and_leaves_nothing_behind(serve):
     endpoint = serve()
-    endpoint.answers = [completion(REPLIES[0]), waiting(endpoint, completion(REPLIES[-1]))]
+    endpoint.answers = [completion(REPLIES[0]), waiting(endpoint, completion(END))]
     terminal = Terminal(columns=20)
     for seconds in (0, 1, 2):
         terminal.read_until(f"\rThought 2: {seconds} s")
@@ -186,12 +196,31 @@ def test_the_status_line_is_gone_after_an_interrupt(serve):
     assert terminal.screen().endswith("\n\nInterrupted.\n")
 
 
+def test_a_resumed_run_dims_what_was_the_same_before(serve):
+    plan = ["[Done] Set up", "[Pending] Conclusion"]
+    serve(reply(plan=plan), reply(plan=plan))
+    Terminal("--max-thoughts", "2").read_all()
+    terminal = Terminal("--resume", "--max-thoughts", "3")
+    terminal.read_all()
+    written = terminal.written.decode()
+    assert written.count("\n  - [Done] Set up\r\n") == 1 and written.count(f"\n{DIM}  - [Done] Set up\033[0m\r\n") == 1
+
+
+def test_the_last_line_on_a_terminal_sums_up_what_the_run_took(serve):
+    serve(*[completion(reply, usage={"prompt_tokens": 500, "completion_tokens": 50}) for reply in REPLIES])
+    terminal = Terminal()
+    assert terminal.read_all() == 0
+    last_line = terminal.screen().rstrip("\n").split("\n")[-1]
+    cost = r"gpt-6-luna, 3 requests, [\d.]+ seconds, 1,500 prompt tokens, 150 completion tokens"
+    assert re.fullmatch(rf"3 thoughts, saved in {saved_runs()[0]}: {cost}", last_line)
+
+
 def test_verbose_lines_and_the_status_line_do_not_mix(serve):
     serve(*REPLIES)
     terminal = Terminal("-v", columns=500)
     assert terminal.read_all() == 0
     assert not re.search(r"Thought \d: \d", terminal.screen())
-    assert "\n=== Thought 1, try 1 ===\n=== Prompt ===\n" in terminal.screen()
+    assert "\n=== Thought 1, try 1: the turn ===\nThis is Thought 1." in terminal.screen()
 
 
 @pytest.mark.parametrize("pipe, has_line", [("| cat", False), ("> trace.txt", True), ("2>&1 | cat", False)])
@@ -201,7 +230,7 @@ def test_no_status_line_draws_over_a_pager(serve, pipe, has_line):
     terminal.read_all()
     assert ("\rThought 1: 0 s" in terminal.written.decode()) == has_line
     out = open("trace.txt", encoding="utf-8").read() if has_line else terminal.screen()
-    assert out.rstrip() == recorded_trace("die-2").rstrip()
+    assert without_closing_line(f"{out.rstrip()}\n").rstrip() == recorded_trace("die-2").rstrip()
 
 
 def test_control_characters_of_a_reply_are_shown_on_a_terminal_not_sent(serve):

@@ -1,14 +1,16 @@
 """A plan as text: one line per step, sub-steps indented under their step."""
 
+from utils.text import one_line
+
 
 def format_plan(plan):
-    """The plan with its results and marks, for the trace and for the thoughts in the prompt.
+    """The plan with its results and marks.
 
     plan: a list of steps {"description": str, "status": str}, each with an optional "result": str,
     "mark": str and "sub_steps": list of steps.
     Returns lines like "- [Done] description: result" and "- [Verification Needed] description (mark)".
     """
-    return "\n".join(line for line, _ in compare_plans(plan, []))
+    return "\n".join("  " * len(parents) + full_line(step) for parents, step in walk(plan))
 
 
 def format_plan_for_prompt(plan):
@@ -22,8 +24,8 @@ def compare_plans(plan, plan_before):
     A line that stood below other parents in plan_before is new.
     """
     before = {(parents, full_line(step)) for parents, step in walk(plan_before)}
-    lines = [(parents, full_line(step)) for parents, step in walk(plan)]
-    return [("  " * len(parents) + line, (parents, line) not in before) for parents, line in lines]
+    are_new = [(parents, full_line(step)) not in before for parents, step in walk(plan)]
+    return list(zip(format_plan(plan).split("\n"), are_new))
 
 
 def walk(plan, parents=()):
@@ -38,19 +40,6 @@ def simple_line(step):
 
 
 def full_line(step):
-    line = simple_line(step)
-    if step.get("result"):
-        line += f": {one_line(step['result'])}"
-    if step.get("mark"):
-        line += f" ({one_line(step['mark'])})"
-    return line
-
-
-def one_line(text):
-    return " ".join(line.strip() for line in text.split("\n") if line.strip())
-
-
-if __name__ == "__main__":
-    sub_steps = [{"description": "Put it back in", "status": "Pending"}]
-    example = {"description": "Solve", "status": "Pending", "result": "x = 2", "sub_steps": sub_steps}
-    print(format_plan([example]), format_plan_for_prompt([example]), sep="\n\n")
+    result = f": {one_line(step['result'])}" if step.get("result") else ""
+    mark = f" ({one_line(step['mark'])})" if step.get("mark") else ""
+    return simple_line(step) + result + mark

@@ -11,17 +11,34 @@ import threading
 import time
 import unicodedata
 
+from utils.errors import RunFailed
+from utils.text import CONTROL_CHARACTER
+
 PLAIN, HEADING, UNCHANGED, DOUBT, ERROR = "", "\033[1m", "\033[2m", "\033[35m", "\033[1;31m"
 RESET = "\033[0m"
-ERASE = "\r" + 19 * " " + "\r"  # Of the status line: spaces, which every terminal knows.
-
-CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+ERASE = "\r" + " " * len("Thought 99: 99999 s") + "\r"  # In spaces, which every terminal knows.
 
 # Chinese and Japanese, which wrap between characters, but not before closing punctuation or after opening.
 CJK = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u30ff\u3220-\u9fff\uf900-\ufaff\uff10-\uff9f\U00020000-\U0003ffff"
 CHUNK = re.compile(rf"\s*[（［｛「『【《〈“‘]*(?:[{CJK}][、。，．：；？！）］｝」』】》〉”’ー々]*|[^\s{CJK}]+)|\s+")
 # "  ", "  - ", "  12. ", "  - [Verification Needed] "
 INDENT = re.compile(r"\s*(?:(?:[-*+•]|\d+[.)])\s+)?(?:\[(?:Pending|Done|Verification Needed)\] )?")
+FENCE = re.compile(r"\s*(?:[-+] )?(`{3,})([^`]*)$")
+
+
+def print_text(text):
+    """Print to stdout at once. Raises RunFailed, without words if a pipe was closed, as by `| head`."""
+    try:
+        print(text, end="", flush=True)
+    except OSError as error:
+        sys.stdout = None  # Python flushes it once more as it exits, and that must not fail again.
+        is_closed = isinstance(error, BrokenPipeError)
+        raise RunFailed("" if is_closed else f"The trace cannot be written: {error.strerror}.") from None
+
+
+def is_terminal(stream):
+    """Whether a standard stream is a terminal. It may be missing, or an object that can only write."""
+    return hasattr(stream, "isatty") and stream.isatty()
 
 
 def lay_out(parts):
@@ -29,21 +46,24 @@ def lay_out(parts):
 
     To a terminal: wrapped to its width and styled (no styles with NO_COLOR or TERM=dumb). Else: the texts.
     """
-    if not sys.stdout or not sys.stdout.isatty():
-        return "\n".join(text for text, _ in parts)
+    if not is_terminal(sys.stdout):
+        return "".join(f"{text}\n" for text, _ in parts)
     width = shutil.get_terminal_size().columns
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     lines = [(line, style) for text, style in parts for line in wrap_text(text, width)]
-    return "\n".join(line if plain or not (style and line) else f"{style}{line}{RESET}" for line, style in lines)
+    return "".join(f"{line}\n" if plain or not (style and line) else f"{style}{line}{RESET}\n" for line, style in lines)
 
 
 def wrap_text(text, width):
     """The lines of a text, wrapped but for those in code fences."""
-    lines, fenced = [], False
+    lines, opening = [], None
     for line in text.split("\n"):
-        fence = line.lstrip().startswith("```")
-        lines += [line] if fenced or fence else wrap_line(line, width)
-        fenced ^= fence
+        fence = FENCE.match(line)
+        lines += [line] if fence or opening else wrap_line(line, width)
+        if fence and not opening:
+            opening = fence[1]
+        elif fence and fence[1].startswith(opening) and not fence[2].strip():
+            opening = None
     return lines
 
 
@@ -75,7 +95,7 @@ class LogFormatter(logging.Formatter):
 
     def format(self, record):
         message = super().format(record)
-        if not sys.stderr.isatty():
+        if not is_terminal(sys.stderr):
             return message
         return ERASE + CONTROL_CHARACTER.sub(lambda found: repr(found[0])[1:-1], message)
 
@@ -83,7 +103,7 @@ class LogFormatter(logging.Formatter):
 @contextlib.contextmanager
 def status_line(text):
     """Show "text: N s" on stderr while the block runs, if it is a terminal and no pager may own the screen."""
-    if not sys.stderr.isatty() or stat.S_ISFIFO(os.fstat(1).st_mode):
+    if not is_terminal(sys.stderr) or not sys.stdout or stat.S_ISFIFO(os.fstat(1).st_mode):
         yield
         return
     done = threading.Event()
@@ -102,9 +122,3 @@ def tick(text, done):
         print(f"\r{text}: {time.monotonic() - start:.0f} s", end="", file=sys.stderr, flush=True)
         done.wait(1)
     print(ERASE, end="", file=sys.stderr, flush=True)
-
-
-if __name__ == "__main__":
-    with status_line("Trying it out"):
-        time.sleep(3)
-    print(lay_out([("A heading", HEADING), ("  - [Pending] " + "A line that is wrapped. " * 9, UNCHANGED)]))

@@ -1,76 +1,59 @@
 """The trace: a run as a person reads it, in parts (text, style) for utils/terminal.py to lay out."""
 
-import pathlib
+import itertools
 import re
-import sys
 import textwrap
 
-sys.path.append(str(pathlib.Path(__file__).parents[1]))  # so that this file can be run on its own
-
 from utils.plan_format import compare_plans
-from utils.plan_steps import is_concluded
-from utils.terminal import DOUBT, ERROR, HEADING, PLAIN, UNCHANGED, lay_out
+from utils.solution import EVALUATION, find_solution
+from utils.terminal import DOUBT, ERROR, HEADING, PLAIN, UNCHANGED
 
+VERDICT = re.compile(rf"{EVALUATION.pattern}\W*(Minor Issues|Major Error)")
 VERDICT_STYLES = {"Minor Issues": DOUBT, "Major Error": ERROR}
 
 
 def format_run(problem, thoughts):
-    """The problem and the thoughts so far."""
-    parts, plan_before = [(f"🤔 Problem: {problem}\n", PLAIN)], []
-    for thought in thoughts:
-        parts += format_thought(thought, plan_before)
-        plan_before = thought["planning"]
+    """The problem and all the thoughts. thoughts: as in the shared store."""
+    parts = [(f"🤔 Problem: {problem}\n", PLAIN)]
+    for count in range(1, len(thoughts) + 1):
+        parts += format_last_thought(thoughts[:count])
     return parts
 
 
-def format_thought(thought, plan_before):
-    """A thought and its plan, with the solution if it is the concluding thought.
-
-    thought: as in the shared store; plan_before: the plan of the thought before it, [] for the first.
-    """
-    solution = find_solution(thought)
-    title, plan_title = ("", "Current") if solution is None else (" (Conclusion)", "Final")
+def format_last_thought(thoughts):
+    """The last of the thoughts: its thinking, what it writes of the solution, its plan, and the end of the run."""
+    thought, solution = thoughts[-1], find_solution(thoughts)
+    plan_before = thoughts[-2]["planning"] if len(thoughts) > 1 else []
+    title, plan_title, ending = "", "Current", [("-" * 50 + "\n", PLAIN)]
+    if solution is not None:
+        title, plan_title = " (Conclusion)", "Final"
+        ending = [("\n=== FINAL SOLUTION ===", HEADING), (solution, PLAIN), ("=" * 22 + "\n", HEADING)]
+    lines = textwrap.indent(thought["current_thinking"], "  ").split("\n")
     return [
         (f"Thought {thought['thought_number']}{title}:", HEADING),
-        *format_thinking(dedent(thought["current_thinking"])),
+        *[("\n".join(group), style) for style, group in itertools.groupby(lines, verdict_style)],
+        *format_solution(thought, is_over=solution is not None),
         (f"\n{plan_title} Plan Status:", HEADING),
         *[(f"  {line}", plan_style(line, is_new)) for line, is_new in compare_plans(thought["planning"], plan_before)],
-        *format_ending(solution),
+        *ending,
     ]
 
 
-def format_thinking(thinking):
-    first_line, *others = textwrap.indent(thinking, "  ").split("\n", 1)
-    verdict = re.match(r"  Evaluation of Thought \d+: (Minor Issues|Major Error)", first_line)
-    return [(first_line, VERDICT_STYLES[verdict[1]] if verdict else PLAIN), *[(text, PLAIN) for text in others]]
-
-
-def format_ending(solution):
-    if solution is None:
-        return [(f"{'-' * 50}\n", PLAIN)]
-    return [("\n=== FINAL SOLUTION ===", HEADING), (solution, PLAIN), (f"{'=' * 22}\n", HEADING)]
+def verdict_style(line):
+    verdict = VERDICT.match(line)
+    return VERDICT_STYLES[verdict[2]] if verdict else PLAIN
 
 
 def plan_style(line, is_new):
-    if line.lstrip().startswith("- [Verification Needed]"):
-        return DOUBT
-    return PLAIN if is_new else UNCHANGED
+    return DOUBT if line.lstrip().startswith("- [Verification Needed]") else PLAIN if is_new else UNCHANGED
 
 
-def find_solution(thought):
-    """The answer, if this is the concluding thought, else None. Its evaluation is not for the reader of the answer."""
-    if not is_concluded(thought):
-        return None
-    thinking = dedent(thought["current_thinking"])
-    first_paragraph, _, others = thinking.partition("\n\n")
-    return dedent(others) if first_paragraph.startswith("Evaluation of Thought") and others else thinking
-
-
-def dedent(text):
-    return textwrap.dedent(text).strip()
-
-
-if __name__ == "__main__":
-    steps = [{"description": "Conclusion", "status": "Done"}]
-    example = {"thought_number": 1, "current_thinking": "42", "planning": steps, "next_thought_needed": False}
-    print(lay_out(format_run("6 x 7?", [example])))
+def format_solution(thought, is_over):
+    """The solution, which at the end of the run stands under FINAL SOLUTION instead, or its changes."""
+    if "solution" in thought:
+        text = textwrap.indent(thought["solution"], "  ")
+        return [] if is_over else [("\nSolution:", HEADING), (text, PLAIN)]
+    changes = thought.get("solution_changes", [])
+    texts = [(mark, change.get(key)) for change in changes for mark, key in (("-", "old"), ("+", "new"))]
+    parts = [(f"  {mark} {textwrap.indent(text, '    ')[4:]}", PLAIN) for mark, text in texts if text]
+    return [("\nChanges to the Solution:", HEADING), *parts] if parts else []

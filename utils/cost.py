@@ -1,0 +1,26 @@
+"""What replies cost: a dict of "model", str, and the numbers of UNITS, each where it is known."""
+
+UNITS = {
+    "requests": "requests",
+    "seconds": "seconds",
+    "prompt_tokens": "prompt tokens",
+    "cached_tokens": "cached tokens",
+    "completion_tokens": "completion tokens",
+}
+
+
+def add_costs(costs):
+    """The sum of a list of costs, with the names of all their models."""
+    models = dict.fromkeys(cost["model"] for cost in costs if "model" in cost)
+    total = {"model": ", ".join(models)} if models else {}
+    for key in UNITS:
+        numbers = [cost[key] for cost in costs if key in cost]
+        total.update({key: round(sum(numbers), 1)} if numbers else {})
+    return total
+
+
+def format_cost(cost):
+    """A cost as text, such as "gpt-6-luna, 2 requests, 31.4 seconds, 1,624 prompt tokens"; "" if nothing is known."""
+    model = [cost["model"]] if "model" in cost else []
+    numbers = [(cost[key], unit) for key, unit in UNITS.items() if key in cost]
+    return ", ".join(model + [f"{number:,} {unit if number != 1 else unit[:-1]}" for number, unit in numbers])

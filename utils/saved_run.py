@@ -1,0 +1,114 @@
+"""A run in a file: YAML with every text as a block literal, so that a person can read it and edit it."""
+
+import json
+import logging
+import pathlib
+import time
+
+import yaml
+
+from utils.cost import UNITS
+from utils.errors import NotAThought
+from utils.read_reply import STATUSES, read_thought
+from utils.read_yaml import load_yaml
+from utils.solution import is_over, solution_so_far
+
+FOLDER = pathlib.Path("runs")
+
+log = logging.getLogger("chain_of_thought")
+
+
+class SavedRun:
+    """The file of a run. path: pathlib.Path, or None for a new one; content: what is in it, bytes, or None for nothing."""
+
+    def __init__(self, path=None, content=None):
+        self.path = path or FOLDER / time.strftime("%Y%m%d-%H%M%S.yaml")
+        self.content = content
+        self.has_failed = False
+
+    def save(self, shared):
+        """Write the problem and the thoughts of a shared store. What goes wrong is logged, and only once.
+
+        A file that another run or a person has written meanwhile is left alone, and another name is taken.
+        """
+        run = {"problem": shared["problem"], "thoughts": shared["thoughts"]}
+        content = yaml.dump(run, Dumper=RunDumper, sort_keys=False, allow_unicode=True, width=float("inf")).encode()
+        first_path, number = self.path, 1
+        try:
+            self.path.parent.mkdir(exist_ok=True)
+            while not self.replace(content):
+                number += 1
+                self.path = first_path.with_name(f"{first_path.stem}-{number}{first_path.suffix}")
+        except OSError as error:
+            if not self.has_failed:
+                log.warning("The run cannot be saved in %s: %s.", self.path, error.strerror)
+            self.has_failed = True
+
+    def replace(self, content):
+        """Replace the file, if it is as this run left it. Returns whether it was."""
+        temporary = self.path.with_name(f"{self.path.name}.tmp")
+        try:
+            file = open(temporary, "xb")  # Of two processes, only one gets past this line.
+        except FileExistsError:
+            return False
+        try:
+            with file:
+                file.write(content)
+            if self.path.exists() and self.path.read_bytes() != self.content:
+                return False
+            temporary.replace(self.path)
+            self.content = content
+            return True
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def latest_path():
+    """The run in FOLDER that was written last. Raises ValueError if there is none."""
+    paths = sorted(FOLDER.glob("*.yaml"), key=lambda path: path.stat().st_mtime_ns)
+    if not paths:
+        raise ValueError(f"there is no run in {FOLDER}/ to resume")
+    return paths[-1]
+
+
+def load_run(path):
+    """The shared store of a saved run, and its SavedRun. Raises OSError, or NotAThought with what is wrong with it."""
+    content = path.read_bytes()
+    run = load_yaml(content.decode("utf-8-sig", "replace"))
+    is_run = isinstance(run, dict) and set(run) == {"problem", "thoughts"} and isinstance(run["problem"], str)
+    if not is_run or not isinstance(run["thoughts"], list):
+        raise NotAThought("it is not a saved run, which has a problem and a list of thoughts, and nothing else")
+    thoughts = []
+    for number, fields in enumerate(run["thoughts"], 1):
+        try:
+            if thoughts and is_over(thoughts[-1]):
+                raise NotAThought("the thought before it ends the run")
+            thought = {"thought_number": number, **read_thought(fields, solution_so_far(thoughts), is_last=True)}
+            thoughts.append({**thought, "cost": read_cost(fields["cost"])} if fields.get("cost") else thought)
+        except NotAThought as fault:
+            raise NotAThought(f"Thought {number}: {fault}") from None
+        except (ValueError, TypeError, AttributeError):
+            raise NotAThought(f"Thought {number}: its cost cannot be read") from None
+    return {"problem": run["problem"], "thoughts": thoughts}, SavedRun(path, content)
+
+
+def read_cost(fields):
+    return {key: text if key == "model" else json.loads(text) for key, text in fields.items() if key in ("model", *UNITS)}
+
+
+class RunDumper(yaml.SafeDumper):
+    """Writes every text but keys and statuses as a block literal, if YAML can hold it in one."""
+
+    # A tab as \x09: the reader takes \t for a slip such as "\theta".
+    ESCAPE_REPLACEMENTS = {key: value for key, value in yaml.SafeDumper.ESCAPE_REPLACEMENTS.items() if key != "\t"}
+
+    def ignore_aliases(self, data):
+        return True
+
+    def choose_scalar_style(self):
+        text, is_text = self.event.value, self.event.implicit[1]
+        if not is_text or self.simple_key_context or text in STATUSES:
+            return super().choose_scalar_style()
+        # The reader refuses some characters, and makes a line break of others.
+        is_literal = not yaml.reader.Reader.NON_PRINTABLE.search(text) and not set("\r\x85\u2028\u2029") & set(text)
+        return "|" if is_literal else '"'
