@@ -22,6 +22,7 @@ from utils.errors import NotAThought, RunFailed
 from utils.saved_run import FOLDER, SavedRun, latest_path, load_run
 from utils.solution import find_solution
 from utils.terminal import LogFormatter, is_terminal, lay_out, print_text
+from utils.text import count
 from utils.trace_format import format_run
 
 PROBLEM = (
@@ -45,11 +46,13 @@ def main(argv=None):
         shared, saved_run = open_run(args)
     except OSError as error:
         parser.error(f"{error.filename or 'standard input'}: {error.strerror}")
+    except NotAThought as fault:
+        parser.error(f"{args.run}: {fault}")
     except ValueError as error:
         parser.error(str(error))
     except KeyboardInterrupt:
         parser.exit(130, "Interrupted.\n")
-    thoughts, count = shared["thoughts"], len(shared["thoughts"])
+    thoughts, count_before = shared["thoughts"], len(shared["thoughts"])
     try:
         status, message = think(args, shared, saved_run)
     except RunFailed as failure:
@@ -58,10 +61,10 @@ def main(argv=None):
         status, message = 130, "Interrupted."
     if message:
         log.error("%s%s", message, how_to_go_on(args, shared, saved_run))
-    if len(thoughts) > count and (args.verbose or is_terminal(sys.stderr)):
+    if len(thoughts) > count_before and (args.verbose or is_terminal(sys.stderr)):
         place = f"saved in {saved_run.path}" if saved_run.content else "not saved"
         cost = format_cost(add_costs([thought.get("cost", {}) for thought in thoughts]))
-        log.warning("%d thoughts, %s: %s", len(thoughts), place, cost or "cost unknown")
+        log.warning("%s, %s: %s", count(len(thoughts), "thought"), place, cost)
     return status
 
 
@@ -79,48 +82,37 @@ def think(args, shared, saved_run):
     if find_solution(thoughts) is not None:
         return 0, ""
     if len(thoughts) >= limit:
-        return 1, f"No solution after {limit} thoughts."
+        return 1, f"No solution after {count(limit, 'thought')}."
     return 0, f"Stopped after Thought {len(thoughts)}."
 
 
 def open_run(args):
     """The shared store to begin with, and the SavedRun of it. Raises OSError, or ValueError for wrong usage."""
-    if args.resume is not None and args.problem is not None:
-        raise ValueError("--resume continues a saved problem, so leave out --problem")
-    if args.resume is not None:
-        args.run = args.run or latest_path()
-        shared, saved_run = resume_run(args.run, args.resume)
-    else:
+    if args.resume is None:
         shared, saved_run = {"problem": read_problem(args.problem), "thoughts": []}, SavedRun(args.run)
-        if args.run and args.run.exists():
-            raise ValueError(f"{args.run} exists already: add --resume to go on with it")
-        if args.run and not args.run.parent.is_dir():
-            raise ValueError(f"there is no folder {args.run.parent}")
-    count, is_solved = len(shared["thoughts"]), find_solution(shared["thoughts"]) is not None
-    if not shared["problem"].strip():
-        raise ValueError("the problem is blank")
-    if is_solved and args.show_prompt:
-        raise ValueError(f"the run is solved: to see the prompt of a thought, add an N below {count} to --resume")
-    if not is_solved and args.max_thoughts <= count:
-        reason = f": the saved run already has {count} thoughts" if count else ""
-        raise ValueError(f"--max-thoughts must be at least {count + 1}{reason}")
+        require(not args.run or not args.run.exists(), f"{args.run} exists already: add --resume to go on with it")
+        require(not args.run or args.run.parent.is_dir(), f"{args.run} is in a folder that does not exist")
+    else:
+        require(args.problem is None, "--resume continues a saved problem, so leave out --problem")
+        args.run = args.run or latest_path()
+        shared, saved_run = load_run(args.run)
+    if args.resume not in (None, ALL):
+        thoughts, saved_run = shared["thoughts"], SavedRun()
+        require(0 <= args.resume <= len(thoughts), f"--resume {args.resume}: {args.run} has {count(len(thoughts), 'thought')}; --run names another")
+        shared["thoughts"] = thoughts[: args.resume]
+        is_open = find_solution(shared["thoughts"]) is None
+        require(is_open, f"Thought {args.resume} ends the run: use --resume {args.resume - 1} or lower")
+    number, is_solved = len(shared["thoughts"]), find_solution(shared["thoughts"]) is not None
+    require(shared["problem"].strip(), "the problem is blank")
+    require(not (is_solved and args.show_prompt), f"the run is solved: give --resume a number below {number}")
+    so_far = f": the saved run already has {count(number, 'thought')}" if number else ""
+    require(is_solved or args.max_thoughts > number, f"--max-thoughts must be at least {number + 1}{so_far}")
     return shared, saved_run
 
 
-def resume_run(path, count):
-    """A saved run, or its first count thoughts as a new one. count: int or ALL."""
-    try:
-        shared, saved_run = load_run(path)
-    except NotAThought as fault:
-        raise ValueError(f"{path}: {fault}") from None
-    if count is ALL:
-        return shared, saved_run
-    thoughts = shared["thoughts"]
-    if not 0 <= count <= len(thoughts):
-        raise ValueError(f"--resume {count}: the saved run has {len(thoughts)} thoughts")
-    if find_solution(thoughts[:count]) is not None:
-        raise ValueError(f"--resume {count}: Thought {count} ends the run, so N must be below {count}")
-    return {**shared, "thoughts": thoughts[:count]}, SavedRun()
+def require(condition, reason):
+    if not condition:
+        raise ValueError(reason)
 
 
 def read_problem(argument):
@@ -157,7 +149,7 @@ def build_parser():
     parser.add_argument("--resume", metavar="N", type=int, nargs="?", const=ALL, help=resume_help)
     parser.add_argument("--step", action="store_true", help="think one thought and stop")
     parser.add_argument("--show-prompt", action="store_true", help="print the prompt of the next thought and stop")
-    parser.add_argument("-v", "--verbose", action="store_true", help="show turns, replies and costs on stderr")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show the end of each prompt, replies and costs on stderr")
     return parser
 
 

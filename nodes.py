@@ -1,6 +1,6 @@
 """The prompt, and the node that thinks with it."""
 
-# What every prompt begins with. Edit any sentence: it is plain text, and only three double quotes in a row end it.
+# What every prompt begins with. Edit any sentence: it is plain text that only three double quotes in a row can end.
 INSTRUCTIONS = r"""You solve a problem one thought at a time. Each reply is one thought: it checks the one before it,
 executes a step of the plan and returns the plan, updated. You cannot run code.
 
@@ -22,12 +22,12 @@ Execute one step, the one your turn names. Do the work; do not announce it. Name
 instead of repeating it.
 
 Plan. As few steps as the problem needs, each as much as one reply can do reliably: an easy problem
-has one step and the Conclusion. Understanding, planning and checking are not steps. Return the
-whole plan every time. The executed step becomes Done with a concise `result`. A step that this
-thought left as it was needs only its `description`, word for word, and its `status`: result and
-mark are kept. A step too big for one reply gets `sub_steps`; it stays Pending until all are Done
-and then, in the same thought, becomes Done with its own `result`. Reword, split, add or remove open
-steps as you see fit.
+has one step and the Conclusion. Understanding, planning and checking the thought before are not steps.
+Return the whole plan every time. The executed step becomes Done with a concise `result`. A step
+that this thought left as it was needs only its `description`, word for word, and its `status`:
+result and mark are kept. A step too big for one reply gets `sub_steps`; it stays Pending until all
+are Done and then, in the same thought, becomes Done with its own `result`. Reword, split, add or
+remove open steps as you see fit.
 
 Doubt. If thinking can settle it, make the step Verification Needed, with its `result` so far and a
 `mark` that says why; the next thought settles it by other means. If not (a fact not given or only
@@ -35,24 +35,24 @@ remembered, an ambiguous word, something to be run), assume what departs least f
 so in result and solution, and what a plausible other reading would change.
 
 Solution. `solution` is all that the user sees: the answer first, then as much reasoning as they
-need; or the text they asked for (code, a letter), with only what they must know to use it. A file
-stands in a fence longer than any inside it. Write it with the last step before the Conclusion, a
-long one section by section with its steps. Search, calculate and count in `current_thinking`; write
-a finished proof, table or text only once, in the solution. No answer, several, or a wrong premise
-is an answer too.
+need; or the text they asked for (code, a letter), with only what they must know to use it. Write it
+with the last step before the Conclusion, a long one section by section with its steps. A file
+stands in a fence longer than any inside it. Find the answer in `current_thinking`, in notes; a
+proof, table or text is written out only once, in the solution. No answer, several, or a wrong
+premise is an answer too.
 
 Conclude. The last step is always described as `Conclusion`: the check of the whole solution. Change
 only what is wrong, missing or misleading. Executed, it is Done, without a `result`, and
 `next_thought_needed` is false; before, it is true. After a Major Error it stays Pending, so that
 the next thought checks what was corrected.
 
-Language: that of the problem. English are only the keys, the statuses, `Conclusion` and "Evaluation
-of Thought N: Correct / Minor Issues / Major Error".
+Language: that of the problem, but the keys, the statuses, `Conclusion` and "Evaluation of Thought
+N: Correct / Minor Issues / Major Error" are English.
 
 # Reply format
 
 Reply with one ```yaml block like this and nothing else. Every text is a block literal (`|-`):
-quotes, LaTeX and code fences need no escaping in it, only indentation.
+quotes, LaTeX and code fences need no escaping, only indentation.
 
 ```yaml
 current_thinking: |-
@@ -63,20 +63,18 @@ current_thinking: |-
 planning:
   - description: |-
       Solve
-    status: Verification Needed
-    result: |-
-      x = 7, y = 5
-    mark: |-
-      Is it the only pair?
+    status: Pending
     sub_steps:
       - description: |-
           Find x
         status: Done
       - description: |-
           Find y
-        status: Done
+        status: Verification Needed
         result: |-
           y = 5
+        mark: |-
+          Is there another pair?
   - description: |-
       Conclusion
     status: Pending
@@ -89,9 +87,9 @@ solution: |-
   ```
 ```
 
-Later thoughts correct and continue the solution with `solution_changes` instead. `new` replaces
-`old`, a passage that stands there once (line breaks and indentation aside), or takes it out if
-empty; without `old`, it is added at the end, after an empty line:
+Later thoughts may correct or continue the solution with `solution_changes`. `new` replaces `old`, a
+passage that stands there once (line breaks and indentation aside), or takes it out if empty;
+without `old`, it is added at the end, after an empty line:
 
 ```yaml
 solution_changes:
@@ -103,6 +101,20 @@ solution_changes:
       A quadratic has no third root.
 ```
 """
+
+# The sentences that every prompt ends with. Only {number}, {before} and {step} are filled in.
+TURN = {
+    "first thought": "This is Thought 1. There is nothing to evaluate and no plan yet: make one.",
+    "later thought": "This is Thought {number}. First check and evaluate Thought {before}.",
+    "first step": "Then execute its first step.",
+    "step": "Then execute this step: {step}",
+    "last step": "Then execute this step: {step}\nOnly the Conclusion is left after it: complete the solution now.",
+    "no solution": "Then write the missing solution, and leave the Conclusion Pending for the next thought.",
+    "conclusion": "Then execute this step: {step}\nChecking the whole solution also serves as that evaluation. If the"
+    " solution holds, even after minor changes, set `next_thought_needed` to false.",
+    "limit": "No thought is allowed after this one: execute the Conclusion now, whatever else is open. Complete the"
+    " solution as well as you can, make the Conclusion Done and set `next_thought_needed` to false.",
+}
 
 import logging
 import textwrap
@@ -117,7 +129,7 @@ from utils.plan_steps import is_conclusion, keep_results, open_steps
 from utils.read_reply import read_reply
 from utils.solution import EVALUATION, find_solution, is_over, solution_so_far
 from utils.terminal import lay_out, print_text, status_line
-from utils.text import one_line
+from utils.text import count, one_line
 from utils.trace_format import format_last_thought
 
 MAX_THOUGHTS = 30
@@ -176,8 +188,8 @@ class ChainOfThoughtNode(Node):
             if attempt < TRIES:
                 log.warning("Thought %d: the reply was rejected: %s. Asking again.", number, rejection[0])
         raise RunFailed(
-            f"The last reply:\n{reply}\n\nThought {number}: gave up after {TRIES} rejected replies. The last one: {rejection[0]}."
-            " The model may not manage the format, or an edit of the prompt may have broken it: -v shows all replies."
+            f"The last reply:\n{reply}\n\nThought {number}: gave up after {TRIES} rejected replies, the last because"
+            f" {rejection[0]}. The model may not manage the format, or an edit of the prompt broke it; -v shows every reply."
         )
 
     def post(self, shared, prep_res, exec_res):
@@ -214,11 +226,11 @@ def format_thoughts_for_prompt(thoughts):
     """All thoughts in full, each with the lines of its plan that the plan before did not have."""
     blocks, plan_before = [], []
     for thought in thoughts:
-        number, count = thought["thought_number"], len(thought.get("solution_changes", []))
+        number, changes = thought["thought_number"], thought.get("solution_changes")
         lines = [line for line, is_new in compare_plans(thought["planning"], plan_before) if is_new] or ["(nothing)"]
         block = [f"Thought {number}:", "  Thinking:", textwrap.indent(thought["current_thinking"], "    ")]
         block += ["  Solution: written"] if "solution" in thought else []
-        block += [f"  Solution: changed in {count} place{'s' if count > 1 else ''}"] if count else []
+        block += [f"  Solution: changed in {count(len(changes), 'place')}"] if changes else []
         block += [f"  Plan Status After Thought {number}{' (what changed)' if plan_before else ''}:"]
         blocks.append("\n".join(block + [f"    {line}" for line in lines]))
         plan_before = thought["planning"]
@@ -227,35 +239,22 @@ def format_thoughts_for_prompt(thoughts):
 
 def format_turn(prep_res, max_thoughts, rejection=None):
     """What the model is to do now. rejection: what was wrong with its last reply, and that reply, or None."""
-    number, is_first = prep_res["current_thought_number"], prep_res["is_first_thought"]
-    plan = "" if is_first else f"The plan:\n\n{prep_res['last_plan_text']}\n\n"
-    begin = "There is nothing to evaluate and no plan yet: make one." if is_first else f"First check and evaluate Thought {number - 1}."
-    task = LAST_TASK if number >= max_thoughts else format_task(prep_res)
-    return f"{plan}This is Thought {number}. {begin} {task}{format_rejection(*rejection) if rejection else ''}"
+    number, steps = prep_res["current_thought_number"], open_steps(prep_res["last_plan_structure"])
+    step = one_line(steps[0]["description"]) if steps else ""
+    task = "limit" if number >= max_thoughts else choose_task(steps, prep_res["solution_text"])
+    begin = TURN["first thought" if prep_res["is_first_thought"] else "later thought"]
+    plan = "" if prep_res["is_first_thought"] else f"The plan:\n\n{prep_res['last_plan_text']}\n\n"
+    turn = f"{begin} {TURN[task]}".replace("{number}", str(number)).replace("{before}", str(number - 1))
+    return plan + turn.replace("{step}", step) + (format_rejection(*rejection) if rejection else "")
 
 
-CHECK_TASK = (
-    "Check the whole solution in that evaluation. If it stands, or does so with minor changes, set `next_thought_needed`"
-    " to false."
-)
-LAST_TASK = (
-    "No thought is allowed after this one: execute the Conclusion now, whatever else is open. Complete the solution as"
-    " well as you can, make the Conclusion Done and set `next_thought_needed` to false."
-)
-
-
-def format_task(prep_res):
-    """The next step by name and, near the end of the plan, what it means for the solution."""
-    if prep_res["is_first_thought"]:
-        return "Then execute its first step."
-    step, *others = open_steps(prep_res["last_plan_structure"])
-    task = f"Then execute this step: {one_line(step['description'])}\n"
-    if not is_conclusion(step):
-        is_last_work = all(is_conclusion(other) for other in others)
-        return task + ("Only the Conclusion is left after it: complete the solution now." if is_last_work else "")
-    if prep_res["solution_text"]:
-        return f"{task}{CHECK_TASK}"
-    return "Then write the solution, which is still missing, and leave the Conclusion Pending for the next thought."
+def choose_task(steps, solution):
+    """Which sentence of TURN fits the open steps of the plan and the solution so far."""
+    if not steps:
+        return "first step"
+    if is_conclusion(steps[0]):
+        return "conclusion" if solution else "no solution"
+    return "last step" if all(is_conclusion(step) for step in steps[1:]) else "step"
 
 
 def format_rejection(reason, reply):

@@ -3,6 +3,7 @@ import faulthandler
 import logging
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -25,6 +26,7 @@ def own_environment(monkeypatch, tmp_path):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("OPENAI_MODEL", "")
     monkeypatch.setattr(sys, "argv", ["main.py"])
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # nohup and a shell's & ignore it, also for what is started here.
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     faulthandler.dump_traceback_later(60, exit=True)

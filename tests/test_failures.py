@@ -66,8 +66,8 @@ def test_three_rejected_replies_end_the_run_with_the_reason_and_the_reply(serve,
     assert result.err.count("Asking again") == 2
     raw_reply, message = result.err.split("Asking again.\n")[-1].split("\n\n")
     assert raw_reply == "The last reply:\nplanning: cut o"
-    assert message.startswith("Thought 2: gave up after 3 rejected replies. The last one: it was cut off at")
-    assert "an edit of the prompt may have broken it: -v shows all" in message and says_how_to_go_on(message)
+    assert message.startswith("Thought 2: gave up after 3 rejected replies, the last because it was cut off at")
+    assert "an edit of the prompt broke it; -v shows every reply" in message and says_how_to_go_on(message)
 
 
 def test_a_text_in_parts_is_joined(serve, run):

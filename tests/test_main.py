@@ -2,10 +2,10 @@
 
 import contextlib
 import io
+import logging
 import os
 import pathlib
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -98,6 +98,16 @@ def test_verbose_shows_turns_replies_tries_and_costs_once_but_never_the_key(serv
     assert "sk-local" not in result.err
 
 
+@pytest.mark.parametrize("option", [[], ["-v"]])
+def test_what_other_packages_log_is_not_shown(serve, run, option):
+    def answer_and_log(handler):
+        logging.getLogger("httpx").warning("HTTP Request")
+        completion(REPLIES[0])(handler)
+
+    serve(answer_and_log)
+    assert "HTTP Request" not in run("--step", *option).err
+
+
 # The process
 
 
@@ -185,21 +195,6 @@ def test_the_call_can_be_tried_on_its_own(serve):
     script = ROOT / "utils" / "call_llm.py"
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=30)
     assert (done.returncode, done.stdout, done.stderr) == (0, "gpt-6-luna: ready\n", "")
-
-
-@pytest.mark.skipif(signal.getsignal(signal.SIGINT) == signal.SIG_IGN, reason="needs an interrupt that is not ignored")
-def test_an_interrupt_while_the_problem_is_read_is_said():
-    reader, writer = os.pipe()
-    command = [sys.executable, "-X", "importtime", MAIN, "--problem", "-"]
-    with subprocess.Popen(command, stdin=reader, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        line = ""
-        while "utils.trace_format" not in line:  # Its import is the last one.
-            line = process.stderr.readline()
-        time_to_read = threading.Event()
-        time_to_read.wait(0.3)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 130 and process.stderr.read().endswith("Interrupted.\n")
-    os.close(reader), os.close(writer)
 
 
 # From Python

@@ -132,7 +132,7 @@ def test_a_turn_names_the_next_step_after_the_evaluation(serve, run, plan, step,
     assert "x = 2" not in text  # The plan stands there in its simplified view.
 
 
-@pytest.mark.parametrize("solution, asks_for", [("42", "set `next_thought_needed` to false"), (None, "write the solution")])
+@pytest.mark.parametrize("solution, asks_for", [("42", "set `next_thought_needed` to false"), (None, "write the missing solution")])
 def test_a_turn_for_the_conclusion_asks_for_the_check_or_for_the_missing_solution(serve, run, solution, asks_for):
     endpoint = serve(reply(solution=solution), END)
     run()

@@ -163,7 +163,7 @@ def test_a_run_stops_at_the_thought_limit_without_a_solution(serve, run, limit):
     result = run("--max-thoughts", str(limit))
     assert (result.status, len(endpoint.requests)) == (1, limit)
     assert "FINAL SOLUTION" not in result.out
-    assert f"No solution after {limit} thoughts." in result.err and f"--max-thoughts {2 * limit}" in result.err
+    assert f"No solution after {limit} thought" in result.err and f"--max-thoughts {2 * limit}" in result.err
 
 
 def test_the_last_allowed_thought_may_conclude_with_open_steps(serve, run):

@@ -1,11 +1,13 @@
 """What replies cost: a dict of "model", str, and the numbers of UNITS, each where it is known."""
 
+from utils.text import count
+
 UNITS = {
-    "requests": "requests",
-    "seconds": "seconds",
-    "prompt_tokens": "prompt tokens",
-    "cached_tokens": "cached tokens",
-    "completion_tokens": "completion tokens",
+    "requests": "request",
+    "seconds": "second",
+    "prompt_tokens": "prompt token",
+    "cached_tokens": "cached token",
+    "completion_tokens": "completion token",
 }
 
 
@@ -20,7 +22,6 @@ def add_costs(costs):
 
 
 def format_cost(cost):
-    """A cost as text, such as "gpt-6-luna, 2 requests, 31.4 seconds, 1,624 prompt tokens"; "" if nothing is known."""
-    model = [cost["model"]] if "model" in cost else []
-    numbers = [(cost[key], unit) for key, unit in UNITS.items() if key in cost]
-    return ", ".join(model + [f"{number:,} {unit if number != 1 else unit[:-1]}" for number, unit in numbers])
+    """A cost as text, such as "gpt-6-luna, 2 requests, 31.4 seconds, 1,624 prompt tokens"."""
+    numbers = [count(cost[key], unit) for key, unit in UNITS.items() if key in cost]
+    return ", ".join([cost["model"], *numbers] if "model" in cost else numbers) or "cost unknown"

@@ -67,17 +67,17 @@ class TextLoader(yaml.BaseLoader):
     def refuse_comment(self, passed_over):
         if "#" in passed_over:
             comment = quote(passed_over[passed_over.index("#") :].split("\n")[0])
-            raise NotAThought(f"YAML passes over the comment {comment}: {USE_LITERAL} and indent all its lines")
+            raise NotAThought(f"YAML would ignore the comment {comment}: {USE_LITERAL} and indent all its lines")
 
     def get_token(self):
         token = super().get_token()
         written, style = self.buffer[token.start_mark.index : token.end_mark.index], getattr(token, "style", "|")
         if isinstance(token, (yaml.TagToken, yaml.AnchorToken, yaml.AliasToken)):
-            raise NotAThought(f"YAML takes {quote(written)} for a tag, an anchor or an alias: {USE_LITERAL}")
+            raise NotAThought(f"YAML would take {quote(written)} for a tag, an anchor or an alias: {USE_LITERAL}")
         if style == ">" or style != "|" and "\n" in written:
-            raise NotAThought(f"YAML joins the lines of {quote(written)}: {USE_LITERAL}")
+            raise NotAThought(f"YAML would join the lines of {quote(written)}: {USE_LITERAL}")
         if style == '"' and "\t" in token.value and r"\t" in written:
-            raise NotAThought(f"YAML makes a tab of the \\t in {quote(written)}: {USE_LITERAL}")
+            raise NotAThought(f"YAML would make a tab of the \\t in {quote(written)}: {USE_LITERAL}")
         return token
 
     def scan_block_scalar(self, style):

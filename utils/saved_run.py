@@ -19,7 +19,7 @@ log = logging.getLogger("chain_of_thought")
 
 
 class SavedRun:
-    """The file of a run. path: pathlib.Path, or None for a new one; content: what is in it, bytes, or None for nothing."""
+    """The file of a run. path: pathlib.Path, or None for a new one; content: bytes, or None before there is any."""
 
     def __init__(self, path=None, content=None):
         self.path = path or FOLDER / time.strftime("%Y%m%d-%H%M%S.yaml")
@@ -33,12 +33,14 @@ class SavedRun:
         """
         run = {"problem": shared["problem"], "thoughts": shared["thoughts"]}
         content = yaml.dump(run, Dumper=RunDumper, sort_keys=False, allow_unicode=True, width=float("inf")).encode()
-        first_path, number = self.path, 1
+        first_path, had_content, number = self.path, self.content is not None, 1
         try:
             self.path.parent.mkdir(exist_ok=True)
             while not self.replace(content):
                 number += 1
                 self.path = first_path.with_name(f"{first_path.stem}-{number}{first_path.suffix}")
+            if number > 1 and had_content:
+                log.warning("%s has been changed by another run or by hand: this run goes on in %s.", first_path, self.path)
         except OSError as error:
             if not self.has_failed:
                 log.warning("The run cannot be saved in %s: %s.", self.path, error.strerror)
@@ -93,7 +95,8 @@ def load_run(path):
 
 
 def read_cost(fields):
-    return {key: text if key == "model" else json.loads(text) for key, text in fields.items() if key in ("model", *UNITS)}
+    model = {"model": fields["model"]} if "model" in fields else {}
+    return {**model, **{key: json.loads(fields[key]) for key in UNITS if key in fields}}
 
 
 class RunDumper(yaml.SafeDumper):

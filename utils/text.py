@@ -20,3 +20,7 @@ def quote(text):
     """The text, or its beginning, on one line and in quotes."""
     line = " ".join(str(text).split())
     return repr(line if len(line) <= 60 else f"{line[:60]}...")
+
+
+def count(number, noun):
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
