@@ -7,10 +7,7 @@ from utils.call_llm import call_llm
 
 
 def create_chain_of_thought_flow(max_thoughts=MAX_THOUGHTS, save=None, call_llm=call_llm):
-    """A flow that thinks until the problem is solved, or max_thoughts are thought without a solution.
-
-    Run it with the shared store described at ChainOfThoughtNode, which also says what save and call_llm are.
-    """
+    """A flow that thinks until the problem is solved or the limit is reached. ChainOfThoughtNode says what it takes."""
     node = ChainOfThoughtNode(max_thoughts, save, call_llm)
     node - "continue" >> node
     node - "end" >> Node()  # An action without a successor makes PocketFlow warn.

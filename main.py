@@ -36,10 +36,9 @@ log = logging.getLogger("chain_of_thought")
 
 def main(argv=None):
     """Run the program and return its exit status. argv: the arguments, list of str (default: sys.argv[1:])."""
-    set_up_stdout()
     parser = build_parser()
     args = parser.parse_args(argv)
-    log_to_stderr(args.verbose)
+    set_up_output(args.verbose)
     if args.model:
         os.environ["OPENAI_MODEL"] = args.model
     try:
@@ -62,7 +61,7 @@ def main(argv=None):
     if message:
         log.error("%s%s", message, how_to_go_on(args, shared, saved_run))
     if len(thoughts) > count_before and (args.verbose or is_terminal(sys.stderr)):
-        place = f"saved in {saved_run.path}" if saved_run.content else "not saved"
+        place = "not saved" if saved_run.has_failed else f"saved in {saved_run.path}"
         cost = format_cost(add_costs([thought.get("cost", {}) for thought in thoughts]))
         log.warning("%s, %s: %s", count(len(thoughts), "thought"), place, cost)
     return status
@@ -96,17 +95,19 @@ def open_run(args):
         require(args.problem is None, "--resume continues a saved problem, so leave out --problem")
         args.run = args.run or latest_path()
         shared, saved_run = load_run(args.run)
+    thoughts = shared["thoughts"]
     if args.resume not in (None, ALL):
-        thoughts, saved_run = shared["thoughts"], SavedRun()
-        require(0 <= args.resume <= len(thoughts), f"--resume {args.resume}: {args.run} has {count(len(thoughts), 'thought')}; --run names another")
-        shared["thoughts"] = thoughts[: args.resume]
-        is_open = find_solution(shared["thoughts"]) is None
-        require(is_open, f"Thought {args.resume} ends the run: use --resume {args.resume - 1} or lower")
-    number, is_solved = len(shared["thoughts"]), find_solution(shared["thoughts"]) is not None
+        found = f"{args.run} has {count(len(thoughts), 'thought')}; --run names another"
+        require(0 <= args.resume <= len(thoughts), f"--resume {args.resume}: {found}")
+        del thoughts[args.resume :]
+        saved_run = SavedRun()
+    number, is_solved = len(thoughts), find_solution(thoughts) is not None
+    goes_on = args.show_prompt or args.resume is not ALL
     require(shared["problem"].strip(), "the problem is blank")
-    require(not (is_solved and args.show_prompt), f"the run is solved: give --resume a number below {number}")
+    require(not (is_solved and goes_on), f"Thought {number} ends the run: use --resume {number - 1} or lower")
     so_far = f": the saved run already has {count(number, 'thought')}" if number else ""
-    require(is_solved or args.max_thoughts > number, f"--max-thoughts must be at least {number + 1}{so_far}")
+    least = 1 if is_solved else number + 1
+    require(args.max_thoughts >= least, f"--max-thoughts must be at least {least}{so_far}")
     return shared, saved_run
 
 
@@ -127,15 +128,13 @@ def read_problem(argument):
 def how_to_go_on(args, shared, saved_run):
     """The end of a message: the command that goes on with this run, or "" if nothing of it is saved."""
     limit = args.max_thoughts * (2 if len(shared["thoughts"]) >= args.max_thoughts else 1)
-    if saved_run.content:
-        arguments = ["--resume", "--run", saved_run.path]
-    elif args.resume is not None:
-        arguments = ["--resume", args.resume, "--run", args.run]
-    else:
+    if not saved_run.content and args.resume is None:
         return ""
+    arguments = ["--run", saved_run.path] if saved_run.content else [args.resume, "--run", args.run]
     arguments += ["--model", args.model] if args.model else []
     arguments += ["--max-thoughts", limit] if limit != MAX_THOUGHTS else []
-    return f" To go on: python {shlex.join(map(str, [sys.argv[0], *arguments]))}"
+    command = shlex.join(map(str, [sys.argv[0], "--resume", *arguments]))
+    return f" To go on: python {command}"
 
 
 def build_parser():
@@ -149,19 +148,15 @@ def build_parser():
     parser.add_argument("--resume", metavar="N", type=int, nargs="?", const=ALL, help=resume_help)
     parser.add_argument("--step", action="store_true", help="think one thought and stop")
     parser.add_argument("--show-prompt", action="store_true", help="print the prompt of the next thought and stop")
-    parser.add_argument("-v", "--verbose", action="store_true", help="show the end of each prompt, replies and costs on stderr")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show prompt ends, replies and costs on stderr")
     return parser
 
 
-def set_up_stdout():
-    """Replace what cannot be encoded. A file or a pipe gets UTF-8 unless PYTHONIOENCODING says otherwise."""
+def set_up_output(verbose):
+    """stdout replaces what it cannot encode; stderr shows our messages and, if verbose, turns, replies and retries."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # A notebook has something else there.
-        own_encoding = sys.stdout.isatty() or "PYTHONIOENCODING" in os.environ
+        own_encoding = sys.stdout.isatty() or "PYTHONIOENCODING" in os.environ  # Else a file or a pipe gets UTF-8.
         sys.stdout.reconfigure(encoding=None if own_encoding else "utf-8", errors="replace")
-
-
-def log_to_stderr(verbose):
-    """Show the messages and, if verbose, turns, replies and the client's retries; nothing else of the client's log."""
     client_log = logging.getLogger("openai._base_client")
     handler = logging.StreamHandler()
     handler.setFormatter(LogFormatter("%(message)s"))

@@ -35,9 +35,9 @@ remembered, an ambiguous word, something to be run), assume what departs least f
 so in result and solution, and what a plausible other reading would change.
 
 Solution. `solution` is all that the user sees: the answer first, then as much reasoning as they
-need; or the text they asked for (code, a letter), with only what they must know to use it. Write it
-with the last step before the Conclusion, a long one section by section with its steps. A file
-stands in a fence longer than any inside it. Find the answer in `current_thinking`, in notes; a
+need; or the text they asked for (code, a letter), with a short note of what they must know to use
+it. Write it with the last step before the Conclusion, a long one in sections, each with its step. A
+file stands in a fence longer than any inside it. Find the answer in `current_thinking`, in notes; a
 proof, table or text is written out only once, in the solution. No answer, several, or a wrong
 premise is an answer too.
 
@@ -139,7 +139,7 @@ log = logging.getLogger("chain_of_thought")
 
 
 class ChainOfThoughtNode(Node):
-    """Thinks one thought at a time, until the problem is solved or max_thoughts are thought.
+    """Thinks one thought at a time, until the problem is solved or the limit is reached.
 
     Shared store: "problem" str; "thoughts" list of thoughts; "current_thought_number" int; "solution" str or
     None. Only "problem" need be given. A thought is what read_reply returns, with its "thought_number" int and,
@@ -156,8 +156,11 @@ class ChainOfThoughtNode(Node):
 
     def prep(self, shared):
         thoughts = shared.setdefault("thoughts", [])
-        if shared.setdefault("solution", find_solution(thoughts)) is not None:
+        shared["solution"] = find_solution(thoughts)
+        if shared["solution"] is not None:
             raise ValueError("The problem in this shared store is solved already.")
+        if len(thoughts) >= self.max_thoughts:
+            raise ValueError(f"The limit of {count(self.max_thoughts, 'thought')} is reached.")
         shared["current_thought_number"] = len(thoughts) + 1
         last_plan = thoughts[-1]["planning"] if thoughts else []
         return {
@@ -172,9 +175,9 @@ class ChainOfThoughtNode(Node):
 
     def exec(self, prep_res):
         """Ask until a reply is a thought, each time with what was wrong with the last one."""
-        number, costs, rejection = prep_res["current_thought_number"], [], None
+        number, costs, rejection, reply = prep_res["current_thought_number"], [], None, ""
         for attempt in range(1, TRIES + 1):
-            turn = format_turn(prep_res, self.max_thoughts, rejection)
+            turn = format_turn(prep_res, self.max_thoughts, rejection, reply)
             log.debug("=== Thought %d, try %d: the turn ===\n%s", number, attempt, turn)
             with status_line(f"Thought {number}"):
                 reply = self.call_llm(build_prompt(prep_res, turn))
@@ -184,12 +187,12 @@ class ChainOfThoughtNode(Node):
                 thought = read_reply(reply, prep_res["solution_text"], number >= self.max_thoughts)
                 return complete_thought(thought, prep_res, add_costs(costs))
             except NotAThought as reason:
-                rejection = (str(reason), reply)
+                rejection = str(reason)
             if attempt < TRIES:
-                log.warning("Thought %d: the reply was rejected: %s. Asking again.", number, rejection[0])
+                log.warning("Thought %d: the reply was rejected: %s. Asking again.", number, rejection)
         raise RunFailed(
             f"The last reply:\n{reply}\n\nThought {number}: gave up after {TRIES} rejected replies, the last because"
-            f" {rejection[0]}. The model may not manage the format, or an edit of the prompt broke it; -v shows every reply."
+            f" {rejection}. The model may not manage the format, or an edit of the prompt broke it; -v shows all replies."
         )
 
     def post(self, shared, prep_res, exec_res):
@@ -212,11 +215,7 @@ def complete_thought(thought, prep_res, cost):
 
 
 def build_prompt(prep_res, turn):
-    """The whole prompt of a thought. prep_res: what prep returned; turn: what format_turn makes of it.
-
-    Each part changes less often than the next, so that a prompt begins with almost all of the one
-    before it and a prefix cache can serve that.
-    """
+    """The whole prompt of a thought. What changes least stands first, so that a prefix cache can serve it."""
     solution = f"# Solution so far\n\n{prep_res['solution_text']}\n\n" if prep_res["solution_text"] else ""
     thoughts = f"# Thoughts so far\n\n{prep_res['thoughts_text']}\n"
     return f"{INSTRUCTIONS}\n# Problem\n\n{prep_res['problem']}\n\n{thoughts}\n{solution}# Your turn\n\n{turn}\n"
@@ -237,15 +236,21 @@ def format_thoughts_for_prompt(thoughts):
     return f"\n{'-' * 20}\n".join(blocks) or "No previous thoughts yet."
 
 
-def format_turn(prep_res, max_thoughts, rejection=None):
-    """What the model is to do now. rejection: what was wrong with its last reply, and that reply, or None."""
+def format_turn(prep_res, max_thoughts, rejection=None, reply=""):
+    """What the model is to do now. rejection: what was wrong with its last reply, or None; reply: that reply."""
     number, steps = prep_res["current_thought_number"], open_steps(prep_res["last_plan_structure"])
     step = one_line(steps[0]["description"]) if steps else ""
     task = "limit" if number >= max_thoughts else choose_task(steps, prep_res["solution_text"])
     begin = TURN["first thought" if prep_res["is_first_thought"] else "later thought"]
     plan = "" if prep_res["is_first_thought"] else f"The plan:\n\n{prep_res['last_plan_text']}\n\n"
     turn = f"{begin} {TURN[task]}".replace("{number}", str(number)).replace("{before}", str(number - 1))
-    return plan + turn.replace("{step}", step) + (format_rejection(*rejection) if rejection else "")
+    turn = plan + turn.replace("{step}", step)
+    if not rejection:
+        return turn
+    turn += f"\n\nYour last reply to this was rejected: {rejection}."
+    if not reply.strip() or getattr(reply, "fault", None):
+        return f"{turn} Write another one."
+    return f"{turn} Send the whole reply again with that put right. The rejected reply:\n\n{reply}"
 
 
 def choose_task(steps, solution):
@@ -255,10 +260,3 @@ def choose_task(steps, solution):
     if is_conclusion(steps[0]):
         return "conclusion" if solution else "no solution"
     return "last step" if all(is_conclusion(step) for step in steps[1:]) else "step"
-
-
-def format_rejection(reason, reply):
-    text = f"\n\nYour last reply to this was rejected: {reason}."
-    if not reply.strip() or getattr(reply, "fault", None):
-        return f"{text} Write another one."
-    return f"{text} Send the whole reply again with that put right. The rejected reply:\n\n{reply}"

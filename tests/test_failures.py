@@ -34,6 +34,7 @@ def one_line(text):
         pytest.param(completion(None), "it is empty", False, id="no content"),
         pytest.param(completion("I can't.", refusal="I can't help."), "it is a refusal: I can't help", False, id="refusal"),
         pytest.param(completion(LAST, "content_filter"), "it was stopped by a content filter", False, id="filter"),
+        pytest.param(completion(LAST, "MAX_TOKENS"), "it was cut off at", False, id="cut off, in other words"),
         pytest.param(completion(LAST[:90], "length"), "it was cut off at the model's output limit: write less in one reply", False, id="cut off"),
     ],
 )
@@ -67,7 +68,7 @@ def test_three_rejected_replies_end_the_run_with_the_reason_and_the_reply(serve,
     raw_reply, message = result.err.split("Asking again.\n")[-1].split("\n\n")
     assert raw_reply == "The last reply:\nplanning: cut o"
     assert message.startswith("Thought 2: gave up after 3 rejected replies, the last because it was cut off at")
-    assert "an edit of the prompt broke it; -v shows every reply" in message and says_how_to_go_on(message)
+    assert "an edit of the prompt broke it; -v shows all replies" in message and says_how_to_go_on(message)
 
 
 def test_a_text_in_parts_is_joined(serve, run):
@@ -124,6 +125,7 @@ def content(content, usage="null"):
         pytest.param(http_answer("", 204), "(204) cannot be read. It begins: (it is empty)", id="204"),
         pytest.param(http_answer('{"错误": "' + 999 * "很" + '"}', 400), 'answered 400: {"错误": "很很', id="400 in Chinese"),
         pytest.param(error(403, "No such key: sk-local."), "answered 403: No such key: ***.", id="the key repeated"),
+        pytest.param(http_answer('{"error": "sk\\u002dlocal"}', 403), "answered 403: ***.", id="the key escaped"),
         pytest.param(http_answer('{"error": {"message": "No credits."}}'), "No credits.", id="an error with 200"),
         pytest.param(
             http_answer('{"choices": [{"error": {"message": "Gone."}, "message": {"content": ""}}]}'),

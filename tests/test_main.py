@@ -250,10 +250,24 @@ def test_what_a_function_that_answers_raises_is_shown_as_what_it_is(run, monkeyp
 def test_a_solved_problem_is_not_thought_on():
     shared = {"problem": "x"}
     create_chain_of_thought_flow(call_llm=answer_from(REPLIES)).run(shared)
-    del shared["solution"]
+    shared["solution"] = None
     with pytest.raises(ValueError, match="solved already"):
         create_chain_of_thought_flow(call_llm=answer_from([])).run(shared)
     assert len(shared["thoughts"]) == 3
+
+
+def test_a_flow_at_its_limit_does_not_go_on():
+    shared = {"problem": "x"}
+    create_chain_of_thought_flow(1, call_llm=answer_from(REPLIES)).run(shared)
+    with pytest.raises(ValueError, match="limit of 1 thought is reached"):
+        create_chain_of_thought_flow(1, call_llm=answer_from([])).run(shared)
+    assert len(shared["thoughts"]) == 1 and shared["solution"] is None
+
+
+def test_what_standard_output_cannot_encode_is_replaced_in_a_flow_too():
+    with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO(), "ascii")) as out:
+        create_chain_of_thought_flow(1, call_llm=answer_from([reply("甲")])).run({"problem": "x"})
+        assert b"\n  ?\n" in out.buffer.getvalue()
 
 
 class WriteOnly:

@@ -73,6 +73,10 @@ def test_a_code_block_at_the_end_of_the_solution_keeps_its_fence(ending):
     assert read_reply(f"{unclosed}\n{ending}")["solution"] == code
 
 
+def test_a_reply_without_a_fence_may_begin_with_its_solution():
+    assert read_reply(f"Here:\n\nsolution: x\n{BLOCK}") == {**THOUGHT, "solution": "x"}
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -98,6 +102,12 @@ def test_recorded_replies_are_read_as_yaml_reads_them(name):
         thought = read_reply(text, solution)
         assert thought == yaml.safe_load(text.removeprefix("```yaml\n").rstrip().removesuffix("```"))
         solution = thought.get("solution", solution)
+
+
+def test_an_unclosed_reply_keeps_a_last_word_in_backticks():
+    code = "```python\nx = 1"  # The reply was cut in a code block, as it seems.
+    unclosed = "\n".join(["```yaml", BLOCK.rstrip(), *literal("solution", f"{code}\n`x`")])
+    assert read_reply(unclosed)["solution"] == f"{code}\n`x`"
 
 
 def with_step(*lines):
@@ -140,14 +150,14 @@ def nested_plan(levels):
         (with_value("current_thinking", None), "current_thinking is missing"),
         (with_value("current_thinking", "null"), "current_thinking is missing"),
         (with_value("current_thinking", "[a]"), "current_thinking is not a text"),
-        (with_value("current_thinking", '" \\n "'), "current_thinking is blank"),
+        (with_value("current_thinking", '" \\n "'), "current_thinking is missing or blank"),
         (with_value("planning", None), "planning is missing"),
         (with_value("planning", "Conclusion"), "planning is not a list"),
         (with_value("planning", "[]"), "planning is missing"),
         (with_value("planning", "{}"), "planning is missing"),
         (with_value("next_thought_needed", None), "next_thought_needed is missing"),
         (with_value("next_thought_needed", "maybe"), "next_thought_needed is 'maybe', neither true nor false"),
-        (with_value("next_thought_needed", "' '"), "next_thought_needed is '', neither true nor false"),
+        (with_value("next_thought_needed", "' '"), "next_thought_needed is missing or blank"),
         (with_value("next_thought_needed", "false"), "the step 'Conclusion' is not Done"),
         (with_value("planning", "[Conclusion]"), "planning is not a list of mappings"),
         (with_value("planning", "[{description: Solve, status: Done}]"), "the last step of the plan is not the Conclusion"),
@@ -161,7 +171,7 @@ def nested_plan(levels):
             "the status of the step 'B' is 'Started'",
         ),
         (with_step("description: A", "status: Done", "sub_steps: B"), "sub_steps of the step 'A' is not a list"),
-        (with_step("description: A", "status: Done", "substeps: [B]"), "the key 'substeps' of the step 'A' is not in the format"),
+        (with_step("description: A", "status: Done", "substeps: [B]"), "the key 'substeps' of the step 'A' does not belong there"),
         (with_step("description: A", "status: Done", "result: [1]"), "result of the step 'A' is not a text"),
         (with_step("description: A", "status: Done", 'mark: "\\beta"'), "mark of the step 'A' has the control"),
         (with_value("current_thinking", '"$\\frac{1}{2}$"'), "current_thinking has the control character '\\x0c'"),
@@ -186,12 +196,14 @@ def nested_plan(levels):
         # The solution.
         (f"{BLOCK}solution: x\nsolution_changes:\n  - new: y\n", "both solution and solution_changes"),
         (f"{BLOCK}solution: [x]\n", "solution is not a text"),
-        (f"{BLOCK}solution_change:\n  - new: x\n", "the key 'solution_change' is not in the format"),
+        (f"{BLOCK}solution_change:\n  - new: x\n", "the key 'solution_change' does not belong there"),
         (f"{BLOCK}solution_changes: x\n", "solution_changes is not a list"),
         (f"{BLOCK}solution_changes:\n  - old: x\n", "a change of the solution needs `new`"),
         (f"{BLOCK}solution_changes:\n  - new: ''\n", "a change of the solution needs `new`"),
         (f"{BLOCK}solution_changes:\n  - old: ''\n    new: x\n", "unless it adds to the end, `old`"),
         (f'{BLOCK}solution: "\\frac"\n', "solution has the control character"),
+        (with_step("description: A", "status: Done", "solution: x"), "the key 'solution' of the step 'A' does not belong there"),
+        (f"{FENCED}\n\n```yaml\nsolution_changes:\n  - new: x\n```", "its solution is in a block of its own"),
     ],
 )
 def test_a_rejection_says_what_is_wrong_on_one_line(text, reason):

@@ -204,7 +204,7 @@ def test_a_run_that_was_changed_meanwhile_goes_on_in_another_file(serve, run, ch
 
     serve(meanwhile, *REPLIES[2:])
     result = run("--resume", "--run", "a.yaml")
-    assert (result.status, result.out) == (0, TRACE)
+    assert (result.status, result.out) == (0, TRACE) and "this run goes on in a-2.yaml" in result.err
     assert saved_thoughts(path)[0] == saved_thoughts(pathlib.Path("a-2.yaml"))[0]
     assert len(saved_thoughts(pathlib.Path("a-2.yaml"))) == 6 and len(saved_thoughts(path)) < 6
 
@@ -244,7 +244,7 @@ def test_a_kept_result_stands_behind_its_description(serve, run):
     assert saved_runs()[0].read_text().count("Solve\n    status: Done\n    result: |-\n      x = 2\n") == 2
 
 
-PROBLEMS = ["null", "no: 1\n", "\ta\r\nb", "\ufeffx", "Done", "- a\n\n\n", "x \n  \n y", "'\"\\n", "\tpage 1\x0c\n# 2", "a\x85\u2028b"]
+PROBLEMS = ["null", "no: 1\n", "\ta\r\nb", "\ufeffx", "Done", "- a\n\n\n", "x \n  \n y", "'\"\\n", "\tpage 1\x0c\n# 2", "\ta\x0c\\theta", "a\x85\u2028b"]
 
 
 @pytest.mark.parametrize("text", PROBLEMS)
@@ -284,7 +284,8 @@ def test_a_run_that_was_put_into_the_folder_is_resumed(run):
         (["--resume", "6"], "Thought 6 ends the run: use --resume 5 or lower"),
         (["--resume", "7"], "--resume 7: runs/"),
         (["--resume", "-1"], "--resume -1: runs/"),
-        (["--resume", "--show-prompt"], "the run is solved"),
+        (["--resume", "--show-prompt"], "Thought 6 ends the run: use --resume 5 or lower"),
+        (["--resume", "--max-thoughts", "0"], "--max-thoughts must be at least 1"),
         (["--resume", "2", "--problem", "x"], "leave out --problem"),
         (["--resume", "2", "--max-thoughts", "2"], "--max-thoughts must be at least 3: the saved run already has 2 thoughts"),
         (["--resume", "2", "--run", "other.yaml"], "other.yaml: No such file or directory"),
@@ -318,6 +319,7 @@ def test_without_a_saved_run_there_is_nothing_to_resume(run):
         ("\n- thought_number: 2", "\n  thought_number: 2", "the key 'thought_number' is given twice"),
         ("\n- thought_number: 2", "\nthought_number: 2", "YAML would join the lines"),
         ("requests: 1", "requests: many", "Thought 1: its cost"),
+        ("requests: 1", 'requests: "[1]"', "Thought 1: its cost"),
         ("next_thought_needed: true", "next_thought_needed: false", "Thought 2: the thought before it ends the run"),
     ],
 )
@@ -330,6 +332,16 @@ def test_a_broken_file_is_wrong_usage(solved, run, old, new, message):
     assert path.read_bytes() == before
 
 
+def test_a_run_that_can_no_longer_be_saved_does_not_say_that_it_is(serve, run):
+    def remove_the_folder(handler):
+        shutil.rmtree("runs")
+        pathlib.Path("runs").write_text("")
+        completion(REPLIES[1])(handler)
+
+    serve(REPLIES[0], remove_the_folder, *REPLIES[2:])
+    assert "6 thoughts, not saved: " in run("-v").err.splitlines()[-1]
+
+
 def test_a_folder_that_cannot_be_written_is_said_once_and_the_run_goes_on(serve, run):
     pathlib.Path("runs").write_text("")
     serve(*REPLIES)
@@ -337,6 +349,19 @@ def test_a_folder_that_cannot_be_written_is_said_once_and_the_run_goes_on(serve,
     assert (result.status, result.out) == (0, TRACE)
     assert result.err.count("\n") == 1 and "cannot be saved in runs/" in result.err
     assert os.listdir() == ["runs"]
+
+
+def test_only_a_saved_run_is_taken_for_the_latest(solved, run):
+    pathlib.Path("runs/.#lock.yaml").symlink_to("nowhere")
+    pathlib.Path("runs/later.txt").write_text("notes")
+    assert run("--resume").out == TRACE
+
+
+def test_a_file_that_is_not_utf_8_is_refused(solved, run):
+    (path,) = saved_runs()
+    path.write_bytes(path.read_bytes() + b"\xe9")
+    result = run("--resume")
+    assert result.status == 2 and "'utf-8' codec can't decode" in result.err
 
 
 def test_a_full_disk_leaves_no_part_of_a_file_behind(serve):

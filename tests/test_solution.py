@@ -81,10 +81,10 @@ def test_a_solution_is_written_anew_by_a_later_thought(serve, run):
 @pytest.mark.parametrize(
     "first, old, reason",
     [
-        ("x = 2", "x = 3", "the passage 'x = 3' stands in the solution 0 times, not once"),
-        ("x = 2, then x = 25", "x = 2", "the passage 'x = 2' stands in the solution 2 times, not once"),
-        ("aaa", "aa", "stands in the solution 2 times"),
-        (None, "x", "the passage 'x' stands in the solution 0 times, not once (there is no solution yet)"),
+        ("x = 2", "x = 3", "the passage 'x = 3' occurs 0 times in the solution, not once"),
+        ("x = 2, then x = 25", "x = 2", "the passage 'x = 2' occurs 2 times in the solution, not once"),
+        ("aaa", "aa", "occurs 2 times in the solution"),
+        (None, "x", "the passage 'x' occurs 0 times in the solution, not once (there is no solution yet)"),
     ],
 )
 def test_a_passage_that_does_not_stand_there_exactly_once_is_asked_for_again(serve, run, first, old, reason):
@@ -135,6 +135,9 @@ def test_without_a_written_solution_it_is_what_stands_behind_the_last_evaluation
     "bad, reason",
     [
         pytest.param(reply(EVALUATIONS, DONE, more=False), "would end without a solution", id="no solution"),
+        pytest.param(
+            reply(plan=DONE, changes=[(None, "x"), ("x", "")]), "would end without a solution", id="a solution taken out"
+        ),
         pytest.param(reply(plan=["[Done] Solve"], more=False), "is not the Conclusion: return the whole plan", id="only its step"),
         pytest.param(reply(plan=["[Done] Solve"]), "is not the Conclusion", id="no Conclusion"),
         pytest.param(reply(more=False), "next_thought_needed is false, but the step 'Conclusion' is not Done", id="stops early"),

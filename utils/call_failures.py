@@ -11,7 +11,7 @@ NO_KEY = (
 )
 PROXIES = "(https?|all|no)_proxy"
 ADVICE = {401: " Check OPENAI_API_KEY.", 404: " Check --model, OPENAI_MODEL and OPENAI_BASE_URL."}
-WORDS = ("error", "message", "detail")  # The keys behind which providers put a reason.
+WORDS = ("error", "message", "detail")  # The keys under which providers give a reason.
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 
 
@@ -43,20 +43,20 @@ def proxy_hint():
 
 
 def describe_answer(status, body):
-    """Why an answer is no completion, in the provider's words where it has any. status: int; body: bytes."""
+    """Why an answer is not a completion, in the provider's words where it has any. status: int; body: bytes."""
     text = body.decode("utf-8", "replace").strip()
-    text = text.replace(os.environ.get("OPENAI_API_KEY") or "\0", "***")
     if text.startswith("<") and status in (200, 404):
         return f"{address()} is not an OpenAI-compatible API: it sent a web page. Check OPENAI_BASE_URL.{proxy_hint()}"
     if text.startswith("<"):
         return f"{address()} answered {status} with a web page: the server or a gateway failed.{proxy_hint()}"
     try:
-        words, is_whole = find_words(json.loads(text)), True
+        words, is_cut = find_words(json.loads(text)), False
     except (ValueError, RecursionError):
-        words, is_whole = "", text[:1] not in ("", "{", "[") or text[-1:] in ("}", "]")
-    if status == 200 and not is_whole:
+        words, is_cut = "", not text or text[0] in "{[" and text[-1] not in "}]"
+    if status == 200 and is_cut:
         return f"The connection to {address()} was cut in the middle of the reply."
     beginning = " ".join((words or text)[:500].split()).rstrip(".")
+    beginning = beginning.replace(os.environ.get("OPENAI_API_KEY") or "\0", "***")
     if status < 300 and not words:
         return f"The answer of {address()} ({status}) cannot be read. It begins: {beginning or '(it is empty)'}"
     advice = proxy_hint() if status == 407 else ADVICE.get(status, "")

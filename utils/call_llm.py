@@ -10,14 +10,15 @@ import urllib.parse
 sys.path.append(str(pathlib.Path(__file__).parents[1]))  # so that this file can be run on its own
 
 from utils.call_failures import NO_KEY, PROXIES, address, base_url, describe_answer, proxy_hint, variables_set
+from utils.cost import UNITS
 from utils.errors import RunFailed
 
 DEFAULT_MODEL = "gpt-6-luna"
 REPLY_SECONDS = 3600  # A local model that reasons can take longer than the client's own ten minutes.
-FAULTS = {
-    "content_filter": "it was stopped by a content filter",
-    "length": "it was cut off at the model's output limit: write less in one reply, a long solution in sections",
-}
+FILTERED = "it was stopped by a content filter"
+CUT_OFF = "it was cut off at the model's output limit: write less in one reply, a long solution in sections"
+# By what the finish_reason contains: some servers say "model_length" or "MAX_TOKENS".
+FAULTS = {"content_filter": FILTERED, "length": CUT_OFF, "max_tokens": CUT_OFF}
 
 
 class Reply(str):
@@ -25,10 +26,9 @@ class Reply(str):
 
 
 def call_llm(prompt, model=None):
-    """Send a prompt as one user message and return the model's reply.
+    """Send a prompt, str, as one user message. model: str, or None for OPENAI_MODEL.
 
-    prompt: str; model: str, or None for OPENAI_MODEL. OPENAI_BASE_URL and OPENAI_API_KEY say who answers it.
-    Returns a Reply. Raises RunFailed when there is none, though the client has tried again where that helps.
+    Returns a Reply, or raises RunFailed after the client's own retries.
     """
     model = model or os.environ.get("OPENAI_MODEL") or DEFAULT_MODEL
     start = time.monotonic()
@@ -39,14 +39,16 @@ def call_llm(prompt, model=None):
         choice = answer["choices"][0]
         reply = Reply(read_content(choice["message"].get("content")))
         reply.cost = {**cost, **read_usage(answer.get("usage"))}
-        reply.fault = FAULTS.get(choice.get("finish_reason"))
+        reason = str(choice.get("finish_reason")).lower()
+        reply.fault = next((FAULTS[part] for part in FAULTS if part in reason), None)
         if choice["message"].get("refusal"):
             reply.fault = f"it is a refusal: {choice['message']['refusal']}"
-        if not (choice.get("error") or answer.get("error")):
-            return reply
+        is_readable = not (choice.get("error") or answer.get("error"))
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
-        pass  # It is not what an OpenAI-compatible server sends.
-    raise RunFailed(describe_answer(status, body))
+        is_readable = False
+    if not is_readable:
+        raise RunFailed(describe_answer(status, body))
+    return reply
 
 
 def read_content(content):
@@ -57,10 +59,9 @@ def read_content(content):
 
 
 def read_usage(usage):
-    usage = {} if usage is None else usage
-    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens")
-    counts = {key: usage.get(key) for key in ("prompt_tokens", "completion_tokens")} | {"cached_tokens": cached}
-    return {key: count for key, count in counts.items() if isinstance(count, int)}
+    usage = {} if usage is None else usage  # Not `or {}`, which would let an empty list pass.
+    counts = {**usage, **(usage.get("prompt_tokens_details") or {})}
+    return {key: counts[key] for key in UNITS if isinstance(counts.get(key), int)}
 
 
 def request_completion(prompt, model):

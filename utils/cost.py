@@ -2,13 +2,7 @@
 
 from utils.text import count
 
-UNITS = {
-    "requests": "request",
-    "seconds": "second",
-    "prompt_tokens": "prompt token",
-    "cached_tokens": "cached token",
-    "completion_tokens": "completion token",
-}
+UNITS = ("requests", "seconds", "prompt_tokens", "cached_tokens", "completion_tokens")
 
 
 def add_costs(costs):
@@ -23,5 +17,5 @@ def add_costs(costs):
 
 def format_cost(cost):
     """A cost as text, such as "gpt-6-luna, 2 requests, 31.4 seconds, 1,624 prompt tokens"."""
-    numbers = [count(cost[key], unit) for key, unit in UNITS.items() if key in cost]
+    numbers = [count(cost[key], key.replace("_", " ")[:-1]) for key in UNITS if key in cost]
     return ", ".join([cost["model"], *numbers] if "model" in cost else numbers) or "cost unknown"

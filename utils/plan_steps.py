@@ -4,10 +4,7 @@ STEP_KEYS = ("description", "status", "result", "mark", "sub_steps")
 
 
 def open_steps(plan):
-    """The steps that are not Done, in the order of execution; one with open sub-steps is left to those.
-
-    plan: a list of steps as in plan_format.py. The first of what is returned is the next step.
-    """
+    """The steps that are not Done, the next one first; open sub-steps stand in for their parent."""
     found = []
     for step in plan:
         open_sub_steps = open_steps(step.get("sub_steps", []))
@@ -23,11 +20,7 @@ def is_conclusion(step):
 
 
 def keep_results(plan, plan_before):
-    """The plan, with the results and marks that plan_before has and a reply need not repeat.
-
-    A step that has the description, below the same parents, and the status that it had, and comes
-    without a result, gets the result and the mark that it had.
-    """
+    """The plan; a step with unchanged parents, description and status and no result keeps its old result and mark."""
     unmatched, completed = list(plan_before), []
     for step in plan:
         before = next((old for old in unmatched if words(old) == words(step)), {})

@@ -7,6 +7,9 @@ from utils.solution import final_solution, is_over, update_solution
 from utils.text import CONTROL_CHARACTER, dedent, quote
 
 STATUSES = ("Pending", "Done", "Verification Needed")
+THOUGHT_KEYS = (*KEYS, "solution", "solution_changes")
+CHANGE_KEYS = ("old", "new")
+ALL_KEYS = (*THOUGHT_KEYS, *STEP_KEYS, *CHANGE_KEYS)
 
 
 def read_reply(reply, solution=None, is_last=False):
@@ -25,16 +28,15 @@ def read_reply(reply, solution=None, is_last=False):
     return read_thought(load_yaml(find_block(reply)), solution, is_last)
 
 
-def read_thought(fields, solution=None, is_last=False):
+def read_thought(fields, solution, is_last):
     """Check what load_yaml made of a thought. Takes, returns and raises what read_reply does."""
     if not isinstance(fields, dict):
         raise NotAThought("its YAML is not a mapping")
-    faults = [f"{key} is missing" for key in KEYS if not fields.get(key)]
-    thought = read_fields(fields, (*KEYS, "solution", "solution_changes"), "", faults)
+    faults = []
+    thought = read_fields(fields, THOUGHT_KEYS, "", faults)
+    faults = faults or [f"{key} is missing or blank" for key in KEYS if not thought[key]]
     flag = thought["next_thought_needed"].lower()
-    if fields.get("current_thinking") and not thought["current_thinking"]:
-        faults.append("current_thinking is blank")
-    if fields.get("next_thought_needed") and flag not in ("true", "false"):
+    if flag not in ("true", "false", ""):
         faults.append(f"next_thought_needed is {quote(flag)}, neither true nor false")
     if thought["solution"] and thought["solution_changes"]:
         faults.append("it has both solution and solution_changes: give one of them")
@@ -46,7 +48,7 @@ def read_thought(fields, solution=None, is_last=False):
 
 
 def find_contradictions(thought, solution, is_last):
-    """What is wrong with a thought whose fields are right, each for itself."""
+    """What is wrong with a thought whose fields are right, individually."""
     steps, solution = open_steps(thought["planning"]), update_solution(solution, thought)
     if not is_conclusion(thought["planning"][-1]):
         return ["the last step of the plan is not the Conclusion: return the whole plan"]
@@ -59,19 +61,10 @@ def find_contradictions(thought, solution, is_last):
 
 def read_fields(fields, keys, of, faults):
     """The fields of these keys, each a list or a text, empty where it is not given."""
-    # Other keys of the model's own do no harm, but with a list a part of the plan would vanish.
-    unknown = [key for key, value in fields.items() if isinstance(value, list) and key not in keys]
-    faults += [f"the key {quote(key)}{of} is not in the format" for key in unknown]
-    read = {"planning": read_list, "sub_steps": read_list, "solution_changes": read_list}
-    return {key: read.get(key, read_text)(fields.get(key), f"{key}{of}", faults) for key in keys}
-
-
-def read_list(items, name, faults):
-    items = items or []
-    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        faults.append(f"{name} is not a list of mappings")
-        return []
-    return [(read_change if name == "solution_changes" else read_step)(item, faults) for item in items]
+    # Keys of the model's own do no harm, but a list, or a key that belongs elsewhere, would be missed.
+    unknown = [key for key in fields if key not in keys and (isinstance(fields[key], list) or key in ALL_KEYS)]
+    faults += [f"the key {quote(key)}{of} does not belong there" for key in unknown]
+    return {key: read_value(fields.get(key), READ_ITEM.get(key), f"{key}{of}", faults) for key in keys}
 
 
 def read_step(fields, faults):
@@ -85,18 +78,25 @@ def read_step(fields, faults):
 
 
 def read_change(fields, faults):
-    change = read_fields(fields, ("old", "new"), " of a change", faults)
-    if "new" not in fields or not any(change.values()) or fields.get("old") is not None and not change["old"]:
+    change = read_fields(fields, CHANGE_KEYS, " of a change", faults)
+    has_blank_old = fields.get("old") is not None and not change["old"]
+    if "new" not in fields or not any(change.values()) or has_blank_old:
         faults.append(f"a change of the solution needs `new` and, unless it adds to the end, `old` ({quote(fields)})")
     return change if change["old"] else {"new": change["new"]}
 
 
-def read_text(text, name, faults):
-    text = text or ""
-    if not isinstance(text, str):
-        faults.append(f"{name} is not a text")
+READ_ITEM = {"planning": read_step, "sub_steps": read_step, "solution_changes": read_change}  # The rest are texts.
+
+
+def read_value(value, read_item, name, faults):
+    """A text or, with read_item, a list. Where it is neither, that goes to faults."""
+    value = value or ([] if read_item else "")
+    if read_item and isinstance(value, list) and all(isinstance(item, dict) for item in value):
+        return [read_item(item, faults) for item in value]
+    if read_item or not isinstance(value, str):
+        faults.append(f"{name} is not a {'list of mappings' if read_item else 'text'}")
         return ""
-    found = CONTROL_CHARACTER.search(text)
+    found = CONTROL_CHARACTER.search(value)
     if found:
         faults.append(f"{name} has the control character {found[0]!r}, as double quotes make of LaTeX: use |-")
-    return dedent(text)
+    return dedent(value)

@@ -15,9 +15,10 @@ USE_LITERAL = "write every text as a block literal (|-)"
 
 THINK_PART_END = re.compile(r"^(?:\S.*)?</(?:think|thinking|reasoning)>[ \t]*$", re.MULTILINE)
 THINK_PART_START = re.compile(r"(?:\A\s*|^)<(?:think|thinking|reasoning)>", re.MULTILINE)
-FENCE = re.compile("`{3,}")
+BLOCK = re.compile(r"^`{3,}[^\n]*\n?(.*?)(^`{3,}[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 THINKING_KEY = re.compile("^current_thinking:", re.MULTILINE)
-ANY_KEY = re.compile(f"^(?:{'|'.join(KEYS)}):", re.MULTILINE)
+SOLUTION_KEY = re.compile("^solution(?:_changes)?:", re.MULTILINE)
+ANY_KEY = re.compile(f"^(?:{'|'.join(KEYS)}|solution(?:_changes)?):", re.MULTILINE)
 
 
 def find_block(reply):
@@ -28,6 +29,8 @@ def find_block(reply):
     blocks, unfenced = split_blocks(text)
     for block in reversed(blocks):
         if THINKING_KEY.search(block):
+            if not SOLUTION_KEY.search(block) and SOLUTION_KEY.search("\n".join(blocks)):
+                raise NotAThought("its solution is in a block of its own: write one block, with the solution last")
             return block
     if ANY_KEY.search(unfenced):
         return unfenced[ANY_KEY.search(unfenced).start() :]
@@ -36,19 +39,13 @@ def find_block(reply):
 
 
 def split_blocks(text):
-    """The fenced blocks of the text, without their common indentation, and the lines that are not fenced."""
-    blocks, unfenced, block = [], [], None
-    for line in text.split("\n"):
-        if block is None and FENCE.match(line):
-            block = []
-            blocks.append(block)
-        elif block is not None and FENCE.fullmatch(line.rstrip()):
-            block = None
-        else:
-            (unfenced if block is None else block).append(line)
-    if block and len(FENCE.findall("\n".join(block))) % 2:
-        block[-1] = block[-1].rstrip("`")  # A closing fence that is indented or glued to the last line has no partner.
-    return [textwrap.dedent("\n".join(block)) for block in blocks], "\n".join(unfenced)
+    """The fenced blocks of the text, without their common indentation, and what is not fenced."""
+    found = BLOCK.findall(text)
+    blocks = [block for block, _ in found]
+    if found and not found[-1][1] and len(re.findall("`{3,}", blocks[-1])) % 2:
+        # A fence without a partner closes the block, indented or glued to the last line.
+        blocks[-1] = re.sub(r"`{3,}\Z", "", blocks[-1])
+    return [textwrap.dedent(block) for block in blocks], BLOCK.sub("", text)
 
 
 class TextLoader(yaml.BaseLoader):
@@ -57,11 +54,6 @@ class TextLoader(yaml.BaseLoader):
     def scan_to_next_token(self):
         start = self.index
         super().scan_to_next_token()
-        self.refuse_comment(self.buffer[start : self.index])
-
-    def scan_block_scalar_ignored_line(self, start_mark):
-        start = self.index
-        super().scan_block_scalar_ignored_line(start_mark)
         self.refuse_comment(self.buffer[start : self.index])
 
     def refuse_comment(self, passed_over):
@@ -76,12 +68,13 @@ class TextLoader(yaml.BaseLoader):
             raise NotAThought(f"YAML would take {quote(written)} for a tag, an anchor or an alias: {USE_LITERAL}")
         if style == ">" or style != "|" and "\n" in written:
             raise NotAThought(f"YAML would join the lines of {quote(written)}: {USE_LITERAL}")
-        if style == '"' and "\t" in token.value and r"\t" in written:
+        if style == '"' and "\t" in token.value and re.search(r"(?<!\\)(?:\\\\)*\\t", written):
             raise NotAThought(f"YAML would make a tab of the \\t in {quote(written)}: {USE_LITERAL}")
         return token
 
     def scan_block_scalar(self, style):
         token = super().scan_block_scalar(style)
+        self.refuse_comment(self.buffer[token.start_mark.index : token.end_mark.index].split("\n")[0])
         if self.column > self.indent and self.peek() not in "#\0":
             advice = "write |2- and indent every line by two spaces more than the key"
             raise NotAThought(f"the line after {quote(token.value)} is indented less than the first line: {advice}")
@@ -89,8 +82,7 @@ class TextLoader(yaml.BaseLoader):
 
     def construct_mapping(self, node, deep=False):
         keys = collections.Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
-        key, count = keys.most_common(1)[0] if keys else ("", 0)
-        if count > 1:
+        for key in (key for key, count in keys.items() if count > 1):
             raise NotAThought(f"the key {quote(key)} is given twice in one place: begin every list item with a dash")
         return super().construct_mapping(node, deep)
 
@@ -106,4 +98,4 @@ def load_yaml(text):
         problem = " ".join(re.sub('in "<.*?>",', "in", str(error)).split())
         raise NotAThought(f"it is not valid YAML ({problem}): {USE_LITERAL}") from None
     except RecursionError:
-        raise NotAThought("its YAML is nested too deep to read") from None
+        raise NotAThought("its YAML is nested too deeply to read") from None

@@ -1,6 +1,5 @@
 """A run in a file: YAML with every text as a block literal, so that a person can read it and edit it."""
 
-import json
 import logging
 import pathlib
 import time
@@ -12,6 +11,7 @@ from utils.errors import NotAThought
 from utils.read_reply import STATUSES, read_thought
 from utils.read_yaml import load_yaml
 from utils.solution import is_over, solution_so_far
+from utils.text import CONTROL_CHARACTER
 
 FOLDER = pathlib.Path("runs")
 
@@ -27,10 +27,7 @@ class SavedRun:
         self.has_failed = False
 
     def save(self, shared):
-        """Write the problem and the thoughts of a shared store. What goes wrong is logged, and only once.
-
-        A file that another run or a person has written meanwhile is left alone, and another name is taken.
-        """
+        """Write the run, under another name if its file was changed meanwhile. The first failure is logged."""
         run = {"problem": shared["problem"], "thoughts": shared["thoughts"]}
         content = yaml.dump(run, Dumper=RunDumper, sort_keys=False, allow_unicode=True, width=float("inf")).encode()
         first_path, had_content, number = self.path, self.content is not None, 1
@@ -40,7 +37,8 @@ class SavedRun:
                 number += 1
                 self.path = first_path.with_name(f"{first_path.stem}-{number}{first_path.suffix}")
             if number > 1 and had_content:
-                log.warning("%s has been changed by another run or by hand: this run goes on in %s.", first_path, self.path)
+                log.warning("%s was changed by another run or by hand: this run goes on in %s.", first_path, self.path)
+            self.has_failed = False
         except OSError as error:
             if not self.has_failed:
                 log.warning("The run cannot be saved in %s: %s.", self.path, error.strerror)
@@ -67,7 +65,7 @@ class SavedRun:
 
 def latest_path():
     """The run in FOLDER that was written last. Raises ValueError if there is none."""
-    paths = sorted(FOLDER.glob("*.yaml"), key=lambda path: path.stat().st_mtime_ns)
+    paths = sorted(FOLDER.glob("[!.]*.yaml"), key=lambda path: path.stat().st_mtime_ns)
     if not paths:
         raise ValueError(f"there is no run in {FOLDER}/ to resume")
     return paths[-1]
@@ -76,7 +74,7 @@ def latest_path():
 def load_run(path):
     """The shared store of a saved run, and its SavedRun. Raises OSError, or NotAThought with what is wrong with it."""
     content = path.read_bytes()
-    run = load_yaml(content.decode("utf-8-sig", "replace"))
+    run = load_yaml(content.decode("utf-8-sig"))
     is_run = isinstance(run, dict) and set(run) == {"problem", "thoughts"} and isinstance(run["problem"], str)
     if not is_run or not isinstance(run["thoughts"], list):
         raise NotAThought("it is not a saved run, which has a problem and a list of thoughts, and nothing else")
@@ -86,7 +84,7 @@ def load_run(path):
             if thoughts and is_over(thoughts[-1]):
                 raise NotAThought("the thought before it ends the run")
             thought = {"thought_number": number, **read_thought(fields, solution_so_far(thoughts), is_last=True)}
-            thoughts.append({**thought, "cost": read_cost(fields["cost"])} if fields.get("cost") else thought)
+            thoughts.append({**thought, **({"cost": read_cost(fields["cost"])} if fields.get("cost") else {})})
         except NotAThought as fault:
             raise NotAThought(f"Thought {number}: {fault}") from None
         except (ValueError, TypeError, AttributeError):
@@ -95,8 +93,8 @@ def load_run(path):
 
 
 def read_cost(fields):
-    model = {"model": fields["model"]} if "model" in fields else {}
-    return {**model, **{key: json.loads(fields[key]) for key in UNITS if key in fields}}
+    model = {"model": fields["model"]} if fields.get("model") else {}
+    return {**model, **{key: (float if key == "seconds" else int)(fields[key]) for key in UNITS if key in fields}}
 
 
 class RunDumper(yaml.SafeDumper):
@@ -105,13 +103,8 @@ class RunDumper(yaml.SafeDumper):
     # A tab as \x09: the reader takes \t for a slip such as "\theta".
     ESCAPE_REPLACEMENTS = {key: value for key, value in yaml.SafeDumper.ESCAPE_REPLACEMENTS.items() if key != "\t"}
 
-    def ignore_aliases(self, data):
-        return True
-
     def choose_scalar_style(self):
         text, is_text = self.event.value, self.event.implicit[1]
         if not is_text or self.simple_key_context or text in STATUSES:
             return super().choose_scalar_style()
-        # The reader refuses some characters, and makes a line break of others.
-        is_literal = not yaml.reader.Reader.NON_PRINTABLE.search(text) and not set("\r\x85\u2028\u2029") & set(text)
-        return "|" if is_literal else '"'
+        return '"' if CONTROL_CHARACTER.search(text) else "|"  # In a literal, the reader refuses or changes them.

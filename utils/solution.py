@@ -23,7 +23,9 @@ def find_solution(thoughts):
 
 def final_solution(thought, solution):
     """The solution or, where none was written, what the thought that ends the run holds behind its last verdict."""
-    return solution or dedent(re.split(rf"{EVALUATION.pattern}.*", thought["current_thinking"], flags=re.MULTILINE)[-1])
+    if solution is not None:
+        return solution
+    return dedent(re.split(rf"{EVALUATION.pattern}.*", thought["current_thinking"], flags=re.MULTILINE)[-1])
 
 
 def solution_so_far(thoughts):
@@ -35,10 +37,7 @@ def solution_so_far(thoughts):
 
 
 def update_solution(solution, thought):
-    """The solution, str or None, with what a thought makes of it by "solution" or "solution_changes".
-
-    Raises NotAThought for an "old" that does not stand in the solution exactly once.
-    """
+    """The solution, str or None, after a thought. Raises NotAThought for an "old" that does not occur exactly once."""
     solution = thought.get("solution", solution)
     for change in thought.get("solution_changes", []):
         solution = apply_change(solution or "", **change)
@@ -51,7 +50,7 @@ def apply_change(solution, new, old=None):
     places = [match.span(1) for match in re.finditer(f"(?=({words_pattern(old)}))", solution)]
     if len(places) != 1:
         hint = "" if solution else " (there is no solution yet)"
-        raise NotAThought(f"the passage {quote(old)} stands in the solution {len(places)} times, not once{hint}")
+        raise NotAThought(f"the passage {quote(old)} occurs {len(places)} times in the solution, not once{hint}")
     before, passage, after = solution[: places[0][0]], solution[slice(*places[0])], solution[places[0][1] :]
     if not new and not before.split("\n")[-1].strip() and after[:1] in ("", "\n"):
         # A passage with lines of its own leaves no empty line behind.

@@ -28,8 +28,9 @@ FENCE = re.compile(r"\s*(?:[-+] )?(`{3,})([^`]*)$")
 
 def print_text(text):
     """Print to stdout at once. Raises RunFailed, without words if a pipe was closed, as by `| head`."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
-        print(text, end="", flush=True)
+        print(text.encode(encoding, "replace").decode(encoding), end="", flush=True)
     except OSError as error:
         sys.stdout = None  # Python flushes it once more as it exits, and that must not fail again.
         is_closed = isinstance(error, BrokenPipeError)
@@ -42,20 +43,18 @@ def is_terminal(stream):
 
 
 def lay_out(parts):
-    """The trace as it is printed. parts: list of (text, style), each text of one or more whole lines.
-
-    To a terminal: wrapped to its width and styled (no styles with NO_COLOR or TERM=dumb). Else: the texts.
-    """
+    """The printed form of parts (text, style) of whole lines: wrapped and styled on a terminal, plain elsewhere."""
     if not is_terminal(sys.stdout):
         return "".join(f"{text}\n" for text, _ in parts)
     width = shutil.get_terminal_size().columns
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        parts = [(text, PLAIN) for text, _ in parts]
     lines = [(line, style) for text, style in parts for line in wrap_text(text, width)]
-    return "".join(f"{line}\n" if plain or not (style and line) else f"{style}{line}{RESET}\n" for line, style in lines)
+    return "".join(f"{style}{line}{RESET}\n" if style and line else f"{line}\n" for line, style in lines)
 
 
 def wrap_text(text, width):
-    """The lines of a text, wrapped but for those in code fences."""
+    """The lines of a text, wrapped except those in code fences."""
     lines, opening = [], None
     for line in text.split("\n"):
         fence = FENCE.match(line)
@@ -106,19 +105,18 @@ def status_line(text):
     if not is_terminal(sys.stderr) or not sys.stdout or stat.S_ISFIFO(os.fstat(1).st_mode):
         yield
         return
-    done = threading.Event()
-    ticker = threading.Thread(target=tick, args=(text, done), daemon=True)
+    done, start = threading.Event(), time.monotonic()
+
+    def tick():
+        while not done.is_set():
+            print(f"\r{text}: {time.monotonic() - start:.0f} s", end="", file=sys.stderr, flush=True)
+            done.wait(1)
+
+    ticker = threading.Thread(target=tick, daemon=True)
     ticker.start()
     try:
         yield
     finally:
         done.set()
         ticker.join()
-
-
-def tick(text, done):
-    start = time.monotonic()
-    while not done.is_set():
-        print(f"\r{text}: {time.monotonic() - start:.0f} s", end="", file=sys.stderr, flush=True)
-        done.wait(1)
-    print(ERASE, end="", file=sys.stderr, flush=True)
+        print(ERASE, end="", file=sys.stderr, flush=True)

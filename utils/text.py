@@ -1,10 +1,10 @@
-"""Small things that are done to texts."""
+"""Small text helpers."""
 
 import re
 import textwrap
 
-# But newline and tab; with separators, bidirectional overrides and lone surrogates. "\frac" in double quotes makes one.
-CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# All but newline and tab, and what else a terminal or YAML cannot take. "\frac" in double quotes makes one.
+CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 
 def dedent(text):

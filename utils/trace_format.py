@@ -9,7 +9,6 @@ from utils.solution import EVALUATION, find_solution
 from utils.terminal import DOUBT, ERROR, HEADING, PLAIN, UNCHANGED
 
 VERDICT = re.compile(rf"{EVALUATION.pattern}\W*(Minor Issues|Major Error)")
-VERDICT_STYLES = {"Minor Issues": DOUBT, "Major Error": ERROR}
 
 
 def format_run(problem, thoughts):
@@ -31,6 +30,7 @@ def format_last_thought(thoughts):
     lines = textwrap.indent(thought["current_thinking"], "  ").split("\n")
     return [
         (f"Thought {thought['thought_number']}{title}:", HEADING),
+        # One part for each style, not for each line, so that a code fence stays whole.
         *[("\n".join(group), style) for style, group in itertools.groupby(lines, verdict_style)],
         *format_solution(thought, is_over=solution is not None),
         (f"\n{plan_title} Plan Status:", HEADING),
@@ -41,7 +41,7 @@ def format_last_thought(thoughts):
 
 def verdict_style(line):
     verdict = VERDICT.match(line)
-    return VERDICT_STYLES[verdict[2]] if verdict else PLAIN
+    return PLAIN if not verdict else ERROR if verdict[2] == "Major Error" else DOUBT
 
 
 def plan_style(line, is_new):
