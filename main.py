@@ -94,6 +94,7 @@ def open_run(args):
     else:
         require(args.problem is None, "--resume continues a saved problem, so leave out --problem")
         args.run = args.run or latest_path()
+        require(args.run, f"there is no run in {FOLDER}/ to resume")
         shared, saved_run = load_run(args.run)
     thoughts = shared["thoughts"]
     if args.resume not in (None, ALL):
@@ -133,8 +134,7 @@ def how_to_go_on(args, shared, saved_run):
     arguments = ["--run", saved_run.path] if saved_run.content else [args.resume, "--run", args.run]
     arguments += ["--model", args.model] if args.model else []
     arguments += ["--max-thoughts", limit] if limit != MAX_THOUGHTS else []
-    command = shlex.join(map(str, [sys.argv[0], "--resume", *arguments]))
-    return f" To go on: python {command}"
+    return " To go on: python " + shlex.join(map(str, [sys.argv[0], "--resume", *arguments]))
 
 
 def build_parser():

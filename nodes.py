@@ -32,7 +32,7 @@ remove open steps as you see fit.
 Doubt. If thinking can settle it, make the step Verification Needed, with its `result` so far and a
 `mark` that says why; the next thought settles it by other means. If not (a fact not given or only
 remembered, an ambiguous word, something to be run), assume what departs least from the problem; say
-so in result and solution, and what a plausible other reading would change.
+so in result and solution, in a line, with what the likeliest other reading changes.
 
 Solution. `solution` is all that the user sees: the answer first, then as much reasoning as they
 need; or the text they asked for (code, a letter), with a short note of what they must know to use
@@ -52,7 +52,7 @@ N: Correct / Minor Issues / Major Error" are English.
 # Reply format
 
 Reply with one ```yaml block like this and nothing else. Every text is a block literal (`|-`):
-quotes, LaTeX and code fences need no escaping, only indentation.
+nothing in it needs escaping, only indentation, code fences too.
 
 ```yaml
 current_thinking: |-
@@ -87,7 +87,7 @@ solution: |-
   ```
 ```
 
-Later thoughts may correct or continue the solution with `solution_changes`. `new` replaces `old`, a
+Later thoughts leave the solution alone or change it by `solution_changes`. `new` replaces `old`, a
 passage that stands there once (line breaks and indentation aside), or takes it out if empty;
 without `old`, it is added at the end, after an empty line:
 
@@ -109,7 +109,7 @@ TURN = {
     "first step": "Then execute its first step.",
     "step": "Then execute this step: {step}",
     "last step": "Then execute this step: {step}\nOnly the Conclusion is left after it: complete the solution now.",
-    "no solution": "Then write the missing solution, and leave the Conclusion Pending for the next thought.",
+    "no solution": "After any corrections, write the missing solution, and leave the Conclusion Pending for the next thought.",
     "conclusion": "Then execute this step: {step}\nChecking the whole solution also serves as that evaluation. If the"
     " solution holds, even after minor changes, set `next_thought_needed` to false.",
     "limit": "No thought is allowed after this one: execute the Conclusion now, whatever else is open. Complete the"

@@ -26,10 +26,7 @@ class Reply(str):
 
 
 def call_llm(prompt, model=None):
-    """Send a prompt, str, as one user message. model: str, or None for OPENAI_MODEL.
-
-    Returns a Reply, or raises RunFailed after the client's own retries.
-    """
+    """Send a prompt, str, as one user message and return a Reply. Raises RunFailed after the client's own retries."""
     model = model or os.environ.get("OPENAI_MODEL") or DEFAULT_MODEL
     start = time.monotonic()
     status, body = request_completion(prompt, model)

@@ -19,10 +19,7 @@ def format_plan_for_prompt(plan):
 
 
 def compare_plans(plan, plan_before):
-    """The lines of format_plan(plan), each with whether it is new: [(line, bool), ...].
-
-    A line that stood below other parents in plan_before is new.
-    """
+    """The lines of format_plan(plan), each with whether it is new (below the same parents): [(line, bool), ...]."""
     before = {(parents, full_line(step)) for parents, step in walk(plan_before)}
     are_new = [(parents, full_line(step)) not in before for parents, step in walk(plan)]
     return list(zip(format_plan(plan).split("\n"), are_new))

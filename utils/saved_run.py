@@ -64,11 +64,8 @@ class SavedRun:
 
 
 def latest_path():
-    """The run in FOLDER that was written last. Raises ValueError if there is none."""
-    paths = sorted(FOLDER.glob("[!.]*.yaml"), key=lambda path: path.stat().st_mtime_ns)
-    if not paths:
-        raise ValueError(f"there is no run in {FOLDER}/ to resume")
-    return paths[-1]
+    """The run in FOLDER that was written last, or None."""
+    return max(FOLDER.glob("[!.]*.yaml"), key=lambda path: path.stat().st_mtime_ns, default=None)
 
 
 def load_run(path):

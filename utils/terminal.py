@@ -15,7 +15,6 @@ from utils.errors import RunFailed
 from utils.text import CONTROL_CHARACTER
 
 PLAIN, HEADING, UNCHANGED, DOUBT, ERROR = "", "\033[1m", "\033[2m", "\033[35m", "\033[1;31m"
-RESET = "\033[0m"
 ERASE = "\r" + " " * len("Thought 99: 99999 s") + "\r"  # In spaces, which every terminal knows.
 
 # Chinese and Japanese, which wrap between characters, but not before closing punctuation or after opening.
@@ -38,8 +37,7 @@ def print_text(text):
 
 
 def is_terminal(stream):
-    """Whether a standard stream is a terminal. It may be missing, or an object that can only write."""
-    return hasattr(stream, "isatty") and stream.isatty()
+    return hasattr(stream, "isatty") and stream.isatty()  # It may be None, or an object that can only write.
 
 
 def lay_out(parts):
@@ -50,7 +48,7 @@ def lay_out(parts):
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         parts = [(text, PLAIN) for text, _ in parts]
     lines = [(line, style) for text, style in parts for line in wrap_text(text, width)]
-    return "".join(f"{style}{line}{RESET}\n" if style and line else f"{line}\n" for line, style in lines)
+    return "".join(f"{style}{line}\033[0m\n" if style and line else f"{line}\n" for line, style in lines)
 
 
 def wrap_text(text, width):
