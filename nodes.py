@@ -109,7 +109,8 @@ TURN = {
     "first step": "Then execute its first step.",
     "step": "Then execute this step: {step}",
     "last step": "Then execute this step: {step}\nOnly the Conclusion is left after it: complete the solution now.",
-    "no solution": "After any corrections, write the missing solution, and leave the Conclusion Pending for the next thought.",
+    "no solution": "After any corrections, write the missing solution, and leave the Conclusion Pending for the next"
+    " thought.",
     "conclusion": "Then execute this step: {step}\nChecking the whole solution also serves as that evaluation. If the"
     " solution holds, even after minor changes, set `next_thought_needed` to false.",
     "limit": "No thought is allowed after this one: execute the Conclusion now, whatever else is open. Complete the"
@@ -192,7 +193,7 @@ class ChainOfThoughtNode(Node):
                 log.warning("Thought %d: the reply was rejected: %s. Asking again.", number, rejection)
         raise RunFailed(
             f"The last reply:\n{reply}\n\nThought {number}: gave up after {TRIES} rejected replies, the last because"
-            f" {rejection}. The model may not manage the format, or an edit of the prompt broke it; -v shows all replies."
+            f" {rejection}. The model may not manage the format, or an edit of the prompt broke it: -v shows all three."
         )
 
     def post(self, shared, prep_res, exec_res):

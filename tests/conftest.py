@@ -1,4 +1,4 @@
-import dataclasses
+import collections
 import faulthandler
 import logging
 import os
@@ -15,18 +15,19 @@ from tests.loopback import Endpoint
 
 MAIN = str(pathlib.Path(__file__).parents[1] / "main.py")
 USER_SETTINGS = ("OPENAI_", "NO_COLOR", "COLUMNS", "PYTHON")
+Run = collections.namedtuple("Run", "status out err")
 
 
 @pytest.fixture(autouse=True)
 def own_environment(monkeypatch, tmp_path):
-    """Nothing of the user's own settings, an empty folder, no waiting between the client's tries, no waiting for ever."""
+    """Nothing of the user's own settings, an empty folder, no waiting between the client's tries nor for ever."""
     for name in os.environ:
         if name.startswith(USER_SETTINGS) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("OPENAI_MODEL", "")
     monkeypatch.setattr(sys, "argv", ["main.py"])
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # nohup and a shell's & ignore it, also for what is started here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # nohup and a shell's & ignore it, also in children.
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     faulthandler.dump_traceback_later(60, exit=True)
@@ -35,27 +36,17 @@ def own_environment(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def serve(monkeypatch):
+def serve(monkeypatch, request):
     """serve(*answers) starts an endpoint and points the client at it."""
-    endpoints = []
 
     def start(*answers):
         endpoint = Endpoint(answers)
-        endpoints.append(endpoint)
+        request.addfinalizer(endpoint.close)
         monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-local")
         return endpoint
 
-    yield start
-    for endpoint in endpoints:
-        endpoint.close()
-
-
-@dataclasses.dataclass
-class Run:
-    status: int
-    out: str
-    err: str
+    return start
 
 
 @pytest.fixture
@@ -78,10 +69,20 @@ def saved_runs():
     return sorted(pathlib.Path("runs").glob("*"), key=lambda path: path.stat().st_mtime_ns)
 
 
-def run_process(*arguments, python=(), input=None, **environment):
-    """`python main.py arguments` as a process of its own. python: options of the interpreter."""
-    command = [sys.executable, *python, MAIN, *arguments]
-    done = subprocess.run(
-        command, input=input, capture_output=True, timeout=30, env={**os.environ, **environment}
-    )
+def run_command(*command, input=None, **environment):
+    done = subprocess.run(command, input=input, capture_output=True, timeout=30, env={**os.environ, **environment})
     return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def run_python(*arguments, **options):
+    return run_command(sys.executable, *arguments, **options)
+
+
+def run_shell(after, before=""):
+    """`before python main.py after` in a shell, for redirections."""
+    return run_command("sh", "-c", f'{before} "{sys.executable}" "{MAIN}" {after}')
+
+
+def start(*arguments):
+    """`python main.py arguments` that goes on while the test does."""
+    return subprocess.Popen([sys.executable, MAIN, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)

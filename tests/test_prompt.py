@@ -10,6 +10,7 @@ from tests.loopback import WORK, recorded, recorded_problem, recorded_trace, rep
 from tests.test_trace import RECORDINGS
 from utils.read_reply import read_reply
 
+NASTY_TEXT = 'Braces {x} {0} {{}}, 100% %s $HOME \\n \\frac{1}{2}\n\n```yaml\n---\nkey: "value" # x\n```\n  end'
 END = reply(plan=["[Done] Conclusion"], more=False)
 
 
@@ -21,12 +22,9 @@ def turn(prompt):
 def test_every_prompt_holds_all_earlier_thoughts_and_the_present_plan(serve, run, name):
     endpoint = serve(*recorded(name))
     trace = run("--problem", recorded_problem(name)).out
-    blocks = re.findall(
-        r"^Thought \d+.*?:\n(.*?)\n\n(?:(?:Solution|Changes to the Solution):\n.*?\n\n)?"
-        r"(?:Current|Final) Plan Status:\n(.*?)\n[-\n]",
-        trace,
-        re.M | re.S,
-    )
+    solution = r"(?:(?:Solution|Changes to the Solution):\n.*?\n\n)?"
+    thought = rf"^Thought \d+.*?:\n(.*?)\n\n{solution}(?:Current|Final) Plan Status:\n(.*?)\n[-\n]"
+    blocks = re.findall(thought, trace, re.M | re.S)
     for number, prompt in enumerate(endpoint.prompts):
         history = prompt.split("\n# Your turn\n")[0]
         assert f"\n\n{recorded_problem(name)}\n\n" in history
@@ -58,9 +56,6 @@ def test_the_example_in_the_instructions_is_a_valid_reply():
         assert read_reply(nodes.INSTRUCTIONS)["planning"]
 
 
-NASTY_TEXT = 'Braces {x} {0} {{}}, 100% %s $HOME \\n \\frac{1}{2}\n\n```yaml\n---\nkey: "value" # x\n```\n  end'
-
-
 def test_what_the_problem_a_thought_and_the_solution_contain_cannot_break_the_prompt(serve, run):
     endpoint = serve(reply(NASTY_TEXT, solution=NASTY_TEXT), END)
     run("--problem", NASTY_TEXT)
@@ -70,39 +65,31 @@ def test_what_the_problem_a_thought_and_the_solution_contain_cannot_break_the_pr
     assert f"  Thinking:\n{indented}\n" in endpoint.prompts[1]
 
 
-PLANS = [
-    ("[Pending] Solve", "  [Pending] Check", "[Pending] Write", "  [Pending] Check", "[Pending] Conclusion"),
-    ("[Pending] Solve", "  [Done] Check", "[Pending] Write", "  [Pending] Check", "[Pending] Conclusion"),
-    ("[Done] Solve", "  [Done] Check", "[Pending] Write", "  [Done] Check", "[Pending] Conclusion"),
-]
-
-
 def test_the_history_holds_each_line_of_a_plan_once_and_tells_equal_steps_apart(serve, run):
-    endpoint = serve(*[reply(plan=plan) for plan in PLANS], END)
-    run()
-    statuses = re.findall(r"Plan Status After (.*):\n((?:    .*\n)+)", endpoint.prompts[3])
-    assert [heading for heading, _ in statuses] == ["Thought 1", "Thought 2 (what changed)", "Thought 3 (what changed)"]
-    assert statuses[0][1].split("\n    ") == [
-        "    - [Pending] Solve", "  - [Pending] Check", "- [Pending] Write", "  - [Pending] Check", "- [Pending] Conclusion\n"
+    plans = [
+        ("[Pending] Solve", "  [Pending] Check", "[Pending] Write", "  [Pending] Check", "[Pending] Conclusion"),
+        ("[Pending] Solve", "  [Done] Check", "[Pending] Write", "  [Pending] Check", "[Pending] Conclusion"),
+        ("[Done] Solve", "  [Done] Check", "[Pending] Write", "  [Done] Check", "[Pending] Conclusion"),
     ]
-    assert statuses[1][1] == "      - [Done] Check\n"
-    assert statuses[2][1] == "    - [Done] Solve\n      - [Done] Check\n"
+    endpoint = serve(*[reply(plan=plan) for plan in plans], END)
+    run()
+    assert re.findall(r"Plan Status After (.*):\n((?:    .*\n)+)", endpoint.prompts[3]) == [
+        ("Thought 1", "".join(f"    {line.replace('[', '- [')}\n" for line in plans[0])),
+        ("Thought 2 (what changed)", "      - [Done] Check\n"),
+        ("Thought 3 (what changed)", "    - [Done] Solve\n      - [Done] Check\n"),
+    ]
 
 
 def test_the_solution_stands_in_the_prompt_once_and_as_it_is_after_all_changes(serve, run):
-    endpoint = serve(
-        reply(solution="It is 41."), reply(changes=[("41", "42"), (None, "So it is.")]), reply(), reply(changes=[("So", "Yes")]), END
-    )
+    changed, changed_again = reply(changes=[("41", "42"), (None, "So it is.")]), reply(changes=[("So", "Yes")])
+    endpoint = serve(reply(solution="It is 41."), changed, reply(), changed_again, END)
     run()
-    assert "It is" not in endpoint.prompts[0] and "# Solution so far" not in endpoint.prompts[0]
+    assert "# Solution so far" not in endpoint.prompts[0]
     assert [prompt.count("It is 4") for prompt in endpoint.prompts[1:]] == [1] * 4
     assert "# Solution so far\n\nIt is 42.\n\nYes it is.\n\n# Your turn" in endpoint.prompts[4]
     assert re.findall(r"\n  Solution: (.*)\n  Plan Status After Thought (\d)", endpoint.prompts[4]) == [
         ("written", "1"), ("changed in 2 places", "2"), ("changed in 1 place", "4")
     ]
-
-
-# The turn
 
 
 def test_the_first_turn_has_no_plan_and_nothing_to_evaluate(run):
@@ -111,16 +98,13 @@ def test_the_first_turn_has_no_plan_and_nothing_to_evaluate(run):
     assert "[Pending]" not in text
 
 
-@pytest.mark.parametrize(
-    "plan, step, is_last_work",
-    [
-        (["[Done] Solve", "[Pending] Check", "[Pending] Write", "[Pending] Conclusion"], "Check", False),
-        (["[Done] Solve", "[Pending] Check", "[Pending] Conclusion"], "Check", True),
-        (["[Verification Needed] Solve", "[Pending] Check", "[Pending] Conclusion"], "Solve", False),
-        (["[Pending] Solve", "  [Done] Find x", "  [Pending] Find y", "[Pending] Conclusion"], "Find y", True),
-        (["[Pending] Solve", "  [Done] Find x", "  [Done] Find y", "[Pending] Conclusion"], "Solve", True),
-    ],
-)
+@pytest.mark.parametrize("plan, step, is_last_work", [
+    (["[Done] Solve", "[Pending] Check", "[Pending] Write", "[Pending] Conclusion"], "Check", False),
+    (["[Done] Solve", "[Pending] Check", "[Pending] Conclusion"], "Check", True),
+    (["[Verification Needed] Solve", "[Pending] Check", "[Pending] Conclusion"], "Solve", False),
+    (["[Pending] Solve", "  [Done] Find x", "  [Pending] Find y", "[Pending] Conclusion"], "Find y", True),
+    (["[Pending] Solve", "  [Done] Find x", "  [Done] Find y", "[Pending] Conclusion"], "Solve", True),
+])
 def test_a_turn_names_the_next_step_after_the_evaluation(serve, run, plan, step, is_last_work):
     endpoint = serve(reply(plan=plan, **{"Find x": "x = 2"}), END)
     run()
@@ -132,25 +116,18 @@ def test_a_turn_names_the_next_step_after_the_evaluation(serve, run, plan, step,
     assert "x = 2" not in text  # The plan stands there in its simplified view.
 
 
-@pytest.mark.parametrize("solution, asks_for", [("42", "set `next_thought_needed` to false"), (None, "write the missing solution")])
+@pytest.mark.parametrize("solution, asks_for", [("42", "_needed` to false"), (None, "the missing solution")])
 def test_a_turn_for_the_conclusion_asks_for_the_check_or_for_the_missing_solution(serve, run, solution, asks_for):
     endpoint = serve(reply(solution=solution), END)
     run()
     assert asks_for in turn(endpoint.prompts[1])
-    assert ("Conclusion Pending" in turn(endpoint.prompts[1])) == (solution is None)
 
 
-@pytest.mark.parametrize("limit", [1, 2])
+@pytest.mark.parametrize("limit", ["1", "2"])
 def test_the_last_allowed_turn_says_so_and_names_no_other_step(serve, run, limit):
-    endpoint = serve(*[reply(plan=["[Done] A", "[Pending] Check", "[Pending] Conclusion"])] * limit)
-    run("--max-thoughts", str(limit))
-    said = ["No thought is allowed after this one" in prompt for prompt in endpoint.prompts]
-    assert said == [False] * (limit - 1) + [True]
-    assert "this step" not in turn(endpoint.prompts[-1]) and "first step" not in turn(endpoint.prompts[-1])
-
-
-@pytest.mark.parametrize("limit", ["1", "30"])
-def test_show_prompt_prints_exactly_what_would_be_sent(serve, run, limit):
-    endpoint = serve(*recorded("die-2"))
+    endpoint = serve(*[reply(plan=["[Done] A", "[Pending] Check", "[Pending] Conclusion"])] * int(limit))
     run("--max-thoughts", limit)
+    said = ["No thought is allowed after this one" in prompt for prompt in endpoint.prompts]
+    assert said == [False] * (int(limit) - 1) + [True]
+    assert "this step" not in turn(endpoint.prompts[-1]) and "first step" not in turn(endpoint.prompts[-1])
     assert run("--max-thoughts", limit, "--show-prompt").out == endpoint.prompts[0]

@@ -1,5 +1,6 @@
 """What is taken as a thought, and what is rejected with which reason."""
 
+import contextlib
 import re
 import time
 
@@ -8,67 +9,48 @@ import yaml
 
 from tests.loopback import literal, recorded, reply
 from utils.errors import NotAThought
-from utils.plan_format import format_plan
 from utils.read_reply import read_reply
 
-BLOCK = """\
-current_thinking: |-
-  Some work.
-planning:
-  - description: |-
-      Conclusion
-    status: Pending
-next_thought_needed: true
-"""
-THOUGHT = {
-    "current_thinking": "Some work.",
-    "planning": [{"description": "Conclusion", "status": "Pending"}],
-    "next_thought_needed": True,
-}
+BLOCK = reply("Some work.", ["[Pending] Conclusion"]).removeprefix("```yaml\n").removesuffix("```\n")
+PLAN = [{"description": "Conclusion", "status": "Pending"}]
+THOUGHT = {"current_thinking": "Some work.", "planning": PLAN, "next_thought_needed": True}
 FENCED = f"```yaml\n{BLOCK}```"
 DRAFT = FENCED.replace("Some work.", "A draft.")
 INDENTED = "".join(f"  {line}\n" for line in BLOCK.splitlines())
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param(FENCED, id="a fence"),
-        pytest.param(f"``` YML \n{BLOCK}``` \n", id="another tag"),
-        pytest.param(f"```\n{BLOCK}```", id="no tag"),
-        pytest.param(f"````yaml\n{BLOCK}````", id="a longer fence"),
-        pytest.param(f"```yaml\n{BLOCK}", id="no closing fence"),
-        pytest.param(f"```yaml\n{BLOCK}  ```\n", id="an indented closing fence"),
-        pytest.param(f"```yaml\n{BLOCK.rstrip()}```", id="a closing fence glued to the last line"),
-        pytest.param(f"{BLOCK}```\n", id="no opening fence"),
-        pytest.param(BLOCK, id="no fence at all"),
-        pytest.param(f"```yaml\n{INDENTED}```", id="indented in its fence"),
-        pytest.param(INDENTED, id="indented as a whole"),
-        pytest.param(f"Here it is.\n\n{BLOCK}", id="words and no fence"),
-        pytest.param(FENCED.replace("\n", "\r\n"), id="CRLF line ends"),
-        pytest.param(f"Here: `x`\n\n{FENCED}\n\nI hope that helps.", id="words around the block"),
-        pytest.param(f"```python\nx = 1\n```\n{FENCED}\n```\ny = 2\n```", id="code blocks around the block"),
-        pytest.param(f"{DRAFT}\nNo, better:\n{FENCED}", id="a draft before"),
-        pytest.param(f"<think>\n{DRAFT}\n</think>\n{FENCED}", id="a draft in the think part"),
-        pytest.param(f" <think>{DRAFT}</think>\n\n{BLOCK}", id="a think part and no fence"),
-        pytest.param(f"{DRAFT}\nFine.</think>\n\n{FENCED}", id="a think part without its opening"),
-        pytest.param(f"{DRAFT}\n</think>\n\n{BLOCK}", id="a fenced draft without its opening, and no fence"),
-        pytest.param(f"<thinking>\n{DRAFT}\n</thinking>\n{BLOCK}", id="a thinking part"),
-        pytest.param(f"<reasoning>\n</think>\n{DRAFT}\n</reasoning>  \n{BLOCK}", id="a reasoning part"),
-        pytest.param(BLOCK.replace("true", '"True"'), id="a quoted flag"),
-        pytest.param(BLOCK.replace("true", "TRUE"), id="a flag in capitals"),
-        pytest.param(f"{BLOCK}confidence: 0.9\nmeta:\n  a: b\n", id="keys of its own"),
-        pytest.param(BLOCK.replace("Pending", "Pending\n    sub_steps:\n    result: null\n    mark: ''"), id="nothing given"),
-        pytest.param(f"{BLOCK}solution: ~\nsolution_changes: []\n", id="no solution given"),
-    ],
-)
+@pytest.mark.parametrize("text", [
+    pytest.param(FENCED, id="a fence"),
+    pytest.param(f"```\n{BLOCK}```", id="no tag"),
+    pytest.param(f"````yaml\n{BLOCK}````", id="a longer fence"),
+    pytest.param(f"```yaml\n{BLOCK}", id="no closing fence"),
+    pytest.param(f"```yaml\n{BLOCK.rstrip()}```", id="a closing fence glued to the last line"),
+    pytest.param(f"{BLOCK}```\n", id="no opening fence"),
+    pytest.param(BLOCK, id="no fence at all"),
+    pytest.param(f"```yaml\n{INDENTED}```", id="indented in its fence"),
+    pytest.param(INDENTED, id="indented as a whole"),
+    pytest.param(FENCED.replace("\n", "\r\n"), id="CRLF line ends"),
+    pytest.param(f"Here: `x`\n\n{FENCED}\n\nI hope that helps.", id="words around the block"),
+    pytest.param(f"```python\nx = 1\n```\n{FENCED}\n```\ny = 2\n```", id="code blocks around the block"),
+    pytest.param(f"{DRAFT}\nNo, better:\n{FENCED}", id="a draft before"),
+    pytest.param(f"<think>\n{DRAFT}\n</think>\n{FENCED}", id="a draft in the think part"),
+    pytest.param(f" <think>{DRAFT}</think>\n\n{BLOCK}", id="a think part and no fence"),
+    pytest.param(f"{DRAFT}\nFine.</think>\n\n{FENCED}", id="a think part without its opening"),
+    pytest.param(f"<thinking>\n{DRAFT}\n</thinking>\n{BLOCK}", id="a thinking part"),
+    pytest.param(f"<reasoning>\n</think>\n{DRAFT}\n</reasoning>  \n{BLOCK}", id="a reasoning part"),
+    pytest.param(BLOCK.replace("true", "TRUE"), id="a flag in capitals"),
+    pytest.param(f"{BLOCK}confidence: 0.9\nmeta:\n  a: b\n", id="keys of its own"),
+    pytest.param(BLOCK.replace("Pending", "Pending\n    sub_steps:\n    result: ~\n    mark: ''"), id="nothing given"),
+    pytest.param(f"{BLOCK}solution: ~\nsolution_changes: []\n", id="no solution given"),
+])
 def test_a_thought_is_found_whatever_stands_around_it(text):
     assert read_reply(text) == THOUGHT
 
 
-@pytest.mark.parametrize("ending", ["```", "", "  ```", "\n"])
-def test_a_code_block_at_the_end_of_the_solution_keeps_its_fence(ending):
-    code = "Run it:\n\n```python\nx = 1\n```"
+@pytest.mark.parametrize("code, ending", [
+    *[("Run:\n\n```python\nx = 1\n```", ending) for ending in ("```", "", "  ```", "\n")], ("```python\n1\n`x`", "")
+])
+def test_a_code_block_at_the_end_of_the_solution_keeps_its_fence(code, ending):
     unclosed = "\n".join(["```yaml", BLOCK.rstrip(), *literal("solution", code)])
     assert read_reply(f"{unclosed}\n{ending}")["solution"] == code
 
@@ -77,19 +59,13 @@ def test_a_reply_without_a_fence_may_begin_with_its_solution():
     assert read_reply(f"Here:\n\nsolution: x\n{BLOCK}") == {**THOUGHT, "solution": "x"}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Colon: \"quotes\", 'more', # no comment, {braces}, - dashes, 100% & *stars* !A",
-        r"$\frac{1}{2} \int_0^1 \theta \, d\theta$",
-        "```python\nx = 1\n```\n\n```yaml\ncurrent_thinking: x\n```",
-        "<think>No tag of mine.</think>",
-        "甲、乙两地相距 480 千米 🚄, שלום, مرحبا",
-        "a\ttab",
-        "null",
-        "\ufeffmark",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "Colon: \"quotes\", 'more', # no comment, {braces}, - dashes, 100% & *stars* !A",
+    r"$\frac{1}{2} \int_0^1 \theta \, d\theta$",
+    "```python\nx = 1\n```\n\n```yaml\ncurrent_thinking: x\n```",
+    "<think>No tag of mine.</think>",
+    "甲、乙两地相距 480 千米 🚄, שלום,\tnull \ufeffmark",
+])
 def test_a_block_literal_needs_no_escaping(text):
     thought = read_reply(reply(text, solution=text, Solve=text))
     assert (thought["current_thinking"], thought["solution"], thought["planning"][0]["result"]) == (text, text, text)
@@ -104,12 +80,6 @@ def test_recorded_replies_are_read_as_yaml_reads_them(name):
         solution = thought.get("solution", solution)
 
 
-def test_an_unclosed_reply_keeps_a_last_word_in_backticks():
-    code = "```python\nx = 1"  # The reply was cut in a code block, as it seems.
-    unclosed = "\n".join(["```yaml", BLOCK.rstrip(), *literal("solution", f"{code}\n`x`")])
-    assert read_reply(unclosed)["solution"] == f"{code}\n`x`"
-
-
 def with_step(*lines):
     """The block with a step of these lines before the Conclusion."""
     return BLOCK.replace("planning:\n", "planning:\n  - " + "\n    ".join(lines) + "\n")
@@ -122,90 +92,59 @@ def test_a_plain_value_is_the_text_that_was_written(value):
 
 
 def with_value(key, value):
-    fields = {"current_thinking": "x", "planning": "[{description: Conclusion, status: Pending}]", "next_thought_needed": "true"}
+    plan = "[{description: Conclusion, status: Pending}]"
+    fields = {"current_thinking": "x", "planning": plan, "next_thought_needed": "true"}
     return "".join(f"{name}: {text}\n" for name, text in {**fields, key: value}.items() if text is not None)
 
 
-def nested_plan(levels):
-    lines = ["  " * 2 * n + f"  - description: x\n{'    ' * n}    status: Pending\n{'    ' * n}    sub_steps:" for n in range(levels)]
-    end = "\n  - description: Conclusion\n    status: Pending"
-    return "current_thinking: x\nplanning:\n" + "\n".join(lines) + f" []{end}\nnext_thought_needed: true"
-
-
-@pytest.mark.parametrize(
-    "text, reason",
-    [
-        ("", "it is empty"),
-        ("I cannot do that: sorry.", "it has no YAML block"),
-        ("```yaml\n- a\n- list\n```", "it has no YAML block"),
-        ('{"current_thinking": "x"}', "it is JSON, not YAML"),
-        ('```json\n{\n  "current_thinking": "x"\n}\n```', "it is JSON, not YAML"),
-        (f"<think>\n{FENCED}", "it opens a think part and never closes it"),
-        ("planning: []", "current_thinking is missing"),
-        ("current_thinking: a: b", "it is not valid YAML (mapping values"),
-        ('current_thinking: "$\\int$"', "it is not valid YAML"),
-        ('current_thinking: "\\UFFFFFFFF"', "it is not valid YAML"),
-        ("current_thinking: \x1b[31m", "it is not valid YAML"),
-        (f"{FENCED[:-3]}---\n{BLOCK}", "it is not valid YAML"),
-        (with_value("current_thinking", None), "current_thinking is missing"),
-        (with_value("current_thinking", "null"), "current_thinking is missing"),
-        (with_value("current_thinking", "[a]"), "current_thinking is not a text"),
-        (with_value("current_thinking", '" \\n "'), "current_thinking is missing or blank"),
-        (with_value("planning", None), "planning is missing"),
-        (with_value("planning", "Conclusion"), "planning is not a list"),
-        (with_value("planning", "[]"), "planning is missing"),
-        (with_value("planning", "{}"), "planning is missing"),
-        (with_value("next_thought_needed", None), "next_thought_needed is missing"),
-        (with_value("next_thought_needed", "maybe"), "next_thought_needed is 'maybe', neither true nor false"),
-        (with_value("next_thought_needed", "' '"), "next_thought_needed is missing or blank"),
-        (with_value("next_thought_needed", "false"), "the step 'Conclusion' is not Done"),
-        (with_value("planning", "[Conclusion]"), "planning is not a list of mappings"),
-        (with_value("planning", "[{description: Solve, status: Done}]"), "the last step of the plan is not the Conclusion"),
-        (with_step("status: Done"), "a step has no description"),
-        (with_step("description: ' '", "status: Done"), "a step has no description"),
-        (with_step("description: Solve"), "the status of the step 'Solve' is ''"),
-        (with_step("description: Solve", "status: done"), "the status of the step 'Solve' is 'done', not Pending, Done or"),
-        (with_step("description: Solve", "status: [Done]"), "status of the step 'Solve' is not a text"),
-        (
-            with_step("description: A", "status: Done", "sub_steps: [{description: B, status: Started}]"),
-            "the status of the step 'B' is 'Started'",
-        ),
-        (with_step("description: A", "status: Done", "sub_steps: B"), "sub_steps of the step 'A' is not a list"),
-        (with_step("description: A", "status: Done", "substeps: [B]"), "the key 'substeps' of the step 'A' does not belong there"),
-        (with_step("description: A", "status: Done", "result: [1]"), "result of the step 'A' is not a text"),
-        (with_step("description: A", "status: Done", 'mark: "\\beta"'), "mark of the step 'A' has the control"),
-        (with_value("current_thinking", '"$\\frac{1}{2}$"'), "current_thinking has the control character '\\x0c'"),
-        (with_value("current_thinking", '"\\e[31m"'), "control character '\\x1b'"),
-        (with_value("current_thinking", '"$\\Lambda$"'), "control character '\\u2028'"),
-        (with_value("current_thinking", "abc \u202e cba"), "control character '\\u202e'"),
-        (with_value("current_thinking", '"$\\theta$"'), "YAML would make a tab of the \\t in"),
-        (nested_plan(400), "too deep"),
-        # What YAML would change without a word.
-        (with_step("description: A", "status: Done", "result: option #3").replace("n #", "n  #"), "would ignore the comment '#3'"),
-        (with_step("description: A", "status: Done", "result: |- # B", "  C"), "would ignore the comment '# B'"),
-        (BLOCK.replace("  Some", "  Some\n# A heading\n  Some"), "would ignore the comment '# A heading'"),
-        (with_step("description: A", "status: Done", "result: !A or B"), "would take '!A' for a tag, an anchor or an alias"),
-        (with_step("description: A", "status: Done", "result: &x is it"), "would take '&x' for a tag"),
-        (with_value("planning", "&p [{description: A, status: Pending, sub_steps: *p}]"), "would take '&p' for a tag"),
-        (BLOCK.replace("|-\n  Some", ">-\n  x = 1\n  Some"), "YAML would join the lines of"),
-        (BLOCK.replace("|-\n  Some work.", "x = 1\n  y = 2"), "YAML would join the lines of 'x = 1 y = 2'"),
-        (BLOCK.replace("|-\n  Some work.", '"x = 1\n  y = 2"'), "YAML would join the lines of"),
-        (with_step("description: A", "status: Done", "description: B", "status: Done"), "is given twice"),
-        (BLOCK.replace("next", "current_thinking: x\nnext"), "the key 'current_thinking' is given twice"),
-        (BLOCK.replace("  Some", "      Some\n  more"), "is indented less than the first line: write |2-"),
-        # The solution.
-        (f"{BLOCK}solution: x\nsolution_changes:\n  - new: y\n", "both solution and solution_changes"),
-        (f"{BLOCK}solution: [x]\n", "solution is not a text"),
-        (f"{BLOCK}solution_change:\n  - new: x\n", "the key 'solution_change' does not belong there"),
-        (f"{BLOCK}solution_changes: x\n", "solution_changes is not a list"),
-        (f"{BLOCK}solution_changes:\n  - old: x\n", "a change of the solution needs `new`"),
-        (f"{BLOCK}solution_changes:\n  - new: ''\n", "a change of the solution needs `new`"),
-        (f"{BLOCK}solution_changes:\n  - old: ''\n    new: x\n", "unless it adds to the end, `old`"),
-        (f'{BLOCK}solution: "\\frac"\n', "solution has the control character"),
-        (with_step("description: A", "status: Done", "solution: x"), "the key 'solution' of the step 'A' does not belong there"),
-        (f"{FENCED}\n\n```yaml\nsolution_changes:\n  - new: x\n```", "its solution is in a block of its own"),
-    ],
-)
+@pytest.mark.parametrize("text, reason", [
+    ("", "it is empty"),
+    ("I cannot do that: sorry.", "it has no YAML block"),
+    ("```yaml\n- a\n- list\n```", "it has no YAML block"),
+    ('{"current_thinking": "x"}', "it is JSON, not YAML"),
+    ('```json\n{\n  "current_thinking": "x"\n}\n```', "it is JSON, not YAML"),
+    (f"<think>\n{FENCED}", "it opens a think part and never closes it"),
+    ("current_thinking: a: b", "it is not valid YAML (mapping values"),
+    ('current_thinking: "\\UFFFFFFFF"', "it is not valid YAML"),
+    (with_value("current_thinking", "null"), "current_thinking is missing"),
+    (with_value("current_thinking", "[a]"), "current_thinking is not a text"),
+    (with_value("current_thinking", '" \\n "'), "current_thinking is missing or blank"),
+    (with_value("planning", None), "planning is missing"),
+    (with_value("planning", "Conclusion"), "planning is not a list"),
+    (with_value("planning", "{}"), "planning is missing"),
+    (with_value("next_thought_needed", "maybe"), "next_thought_needed is 'maybe', neither true nor false"),
+    (with_value("next_thought_needed", "false"), "the step 'Conclusion' is not Done"),
+    (with_value("planning", "[Conclusion]"), "planning is not a list of mappings"),
+    (with_value("planning", "[{description: Solve, status: Done}]"), "the last step of the plan is not the Conclusion"),
+    (with_step("description: ' '", "status: Done"), "a step has no description"),
+    (with_step("description: Solve"), "the status of the step 'Solve' is ''"),
+    (with_step("description: Solve", "status: done"), "the status of the step 'Solve' is 'done', not Pending, Done or"),
+    (with_step("description: Solve", "status: [Done]"), "status of the step 'Solve' is not a text"),
+    (with_step("description: A", "status: Done", "sub_steps: [{description: B, status: C}]"), "of the step 'B' is 'C'"),
+    (with_step("description: A", "status: Done", "substeps: [B]"), "'substeps' of the step 'A' does not belong"),
+    (with_step("description: A", "status: Done", "result: [1]"), "result of the step 'A' is not a text"),
+    (with_step("description: A", "status: Done", 'mark: "\\beta"'), "mark of the step 'A' has the control"),
+    (with_value("current_thinking", '"$\\frac{1}{2}$"'), "current_thinking has the control character '\\x0c'"),
+    (with_value("current_thinking", '"$\\Lambda$"'), "control character '\\u2028'"),
+    (with_value("current_thinking", "abc \u202e cba"), "control character '\\u202e'"),
+    (with_value("current_thinking", '"$\\theta$"'), "YAML would make a tab of the \\t in"),
+    (with_value("planning", "[{sub_steps: " * 400 + "}]" * 400), "too deep"),
+    (with_step("description: A", "status: Done", "result: option  #3"), "would ignore the comment '#3'"),
+    (with_step("description: A", "status: Done", "result: |- # B", "  C"), "would ignore the comment '# B'"),
+    (BLOCK.replace("  Some", "  Some\n# A heading\n  Some"), "would ignore the comment '# A heading'"),
+    (with_step("description: A", "status: Done", "result: !A or B"), "would take '!A' for a tag, an anchor"),
+    (with_value("planning", "&p [{description: A, status: Pending, sub_steps: *p}]"), "would take '&p' for a tag"),
+    (BLOCK.replace("|-\n  Some", ">-\n  x = 1\n  Some"), "YAML would join the lines of"),
+    (BLOCK.replace("|-\n  Some work.", "x = 1\n  y = 2"), "YAML would join the lines of 'x = 1 y = 2'"),
+    (BLOCK.replace("next", "current_thinking: x\nnext"), "the key 'current_thinking' is given twice"),
+    (BLOCK.replace("  Some", "      Some\n  more"), "is indented less than the first line: write |2-"),
+    (f"{BLOCK}solution: x\nsolution_changes:\n  - new: y\n", "both solution and solution_changes"),
+    (f"{BLOCK}solution_change:\n  - new: x\n", "the key 'solution_change' does not belong there"),
+    (f"{BLOCK}solution_changes:\n  - old: x\n", "a change of the solution needs `new`"),
+    (f"{BLOCK}solution_changes:\n  - old: ''\n    new: x\n", "unless it adds to the end, `old`"),
+    (with_step("description: A", "status: Done", "solution: x"), "'solution' of the step 'A' does not belong"),
+    (f"{FENCED}\n\n```yaml\nsolution_changes:\n  - new: x\n```", "its solution is in a block of its own"),
+])
 def test_a_rejection_says_what_is_wrong_on_one_line(text, reason):
     with pytest.raises(NotAThought, match=re.escape(reason)) as rejection:
         read_reply(text)
@@ -214,33 +153,25 @@ def test_a_rejection_says_what_is_wrong_on_one_line(text, reason):
 
 def test_a_rejection_names_the_first_faults_and_how_many_more_there_are():
     plan = [f"[Started] Step {number}" for number in range(30)]
-    with pytest.raises(NotAThought) as rejection:
+    with pytest.raises(NotAThought, match="'Step 0' is 'Started'.*'Step 1'.*'Step 2'.*and 28 more") as rejection:
         read_reply(reply(plan=plan).replace("next_thought_needed: true", "next_thought_needed: maybe"))
-    assert all(f"'Step {number}' is 'Started'" in str(rejection.value) for number in range(3))
-    assert "and 28 more" in str(rejection.value) and len(str(rejection.value)) < 400
-
-
-def test_a_plan_of_many_levels_is_read():
-    assert format_plan(read_reply(nested_plan(50))["planning"]).count("[Pending]") == 51
+    assert len(str(rejection.value)) < 400
 
 
 @pytest.mark.parametrize("name", ["die", "intervals", "machine-3"])
 def test_a_reply_cut_anywhere_is_a_thought_or_a_rejection(name):
-    for text in recorded(name):
-        for end in range(0, len(text), 61):
-            for part in (text[:end], text[end:], text[:end] + text[end + 40 :]):
-                try:
-                    assert read_reply(part, "x")["planning"]
-                except NotAThought as reason:
-                    assert str(reason).isprintable()
+    for text, end in ((text, end) for text in recorded(name) for end in range(0, len(text), 61)):
+        for part in (text[:end], text[end:], text[:end] + text[end + 40 :]):
+            try:
+                assert read_reply(part, "x")["planning"]
+            except NotAThought as reason:
+                assert str(reason).isprintable()
 
 
 @pytest.mark.parametrize("filler", ["\n", " ", "`", "#", "\n```", "</think", "<think>x", "- "])
 def test_a_reply_full_of_one_thing_takes_no_time(filler):
     start = time.process_time()
-    for text in (FENCED + filler * 50_000, filler * 50_000 + FENCED, reply("x" + filler.replace("\n", "\n  ") * 50_000)):
-        try:
+    for text in (FENCED + filler * 50_000, filler * 50_000 + FENCED, reply("x" + filler * 50_000)):
+        with contextlib.suppress(NotAThought):
             read_reply(text)
-        except NotAThought:
-            pass
     assert time.process_time() - start < 5

@@ -66,7 +66,7 @@ class TextLoader(yaml.BaseLoader):
         written, style = self.buffer[token.start_mark.index : token.end_mark.index], getattr(token, "style", "|")
         if isinstance(token, (yaml.TagToken, yaml.AnchorToken, yaml.AliasToken)):
             raise NotAThought(f"YAML would take {quote(written)} for a tag, an anchor or an alias: {USE_LITERAL}")
-        if style == ">" or style != "|" and "\n" in written:
+        if style != "|" and "\n" in written:
             raise NotAThought(f"YAML would join the lines of {quote(written)}: {USE_LITERAL}")
         if style == '"' and "\t" in token.value and re.search(r"(?<!\\)(?:\\\\)*\\t", written):
             raise NotAThought(f"YAML would make a tab of the \\t in {quote(written)}: {USE_LITERAL}")
