@@ -1,9 +1,14 @@
 """An OpenAI-compatible endpoint on loopback that answers as it is told and keeps what it was asked."""
 
+import contextlib
+import functools
 import http.server
+import io
 import json
 import pathlib
 import threading
+
+from flow import create_chain_of_thought_flow
 
 RECORDINGS = pathlib.Path(__file__).parent / "recordings"
 
@@ -15,6 +20,15 @@ def recorded(name):
 
 def recorded_problem(name):
     return (RECORDINGS / name / "problem.txt").read_text(encoding="utf-8").rstrip("\n")
+
+
+@functools.cache
+def printed_trace(name):
+    """The trace as the program prints it today, for tests of anything but its words."""
+    shared, replies = {"problem": recorded_problem(name)}, iter(recorded(name))
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        create_chain_of_thought_flow(call_llm=lambda prompt: next(replies)).run(shared)
+    return f"🤔 Problem: {shared['problem']}\n\n{out.getvalue()}"
 
 
 def recorded_trace(name):

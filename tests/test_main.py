@@ -13,11 +13,11 @@ import pytest
 
 from flow import create_chain_of_thought_flow
 from tests.conftest import MAIN, run_python, run_shell, start
-from tests.loopback import completion, error, recorded, recorded_problem, recorded_trace, reply
+from tests.loopback import completion, error, printed_trace, recorded, recorded_problem, reply
 
 ROOT = pathlib.Path(MAIN).parent
 REPLIES = recorded("die-2")
-TRACE = recorded_trace("die-2")
+TRACE = printed_trace("die-2")
 
 
 @pytest.mark.parametrize("variable, option, model", [
@@ -82,7 +82,7 @@ def test_what_other_packages_log_is_not_shown(serve, run):
 def test_a_pipe_gets_the_trace_in_utf_8_or_the_encoding_of_the_user(serve, name, value, encoding):
     serve(*recorded("trains-2"))
     result = run_python(MAIN, "--problem", recorded_problem("trains-2"), **{name: value, "OPENAI_LOG": "debug"})
-    trace = recorded_trace("trains-2").encode(encoding, "replace").decode()
+    trace = printed_trace("trains-2").encode(encoding, "replace").decode()
     assert (result.status, result.out, result.err) == (0, trace, "")
 
 

@@ -23,7 +23,7 @@ def test_every_prompt_holds_all_earlier_thoughts_and_the_present_plan(serve, run
     endpoint = serve(*recorded(name))
     trace = run("--problem", recorded_problem(name)).out
     solution = r"(?:(?:Solution|Changes to the Solution):\n.*?\n\n)?"
-    thought = rf"^Thought \d+.*?:\n(.*?)\n\n{solution}(?:Current|Final) Plan Status:\n(.*?)\n[-\n]"
+    thought = rf"^Thought \d+.*?:\n(.*?)\n\n{solution}\w+ Plan \w+:\n(.*?)\n[-\n]"
     blocks = re.findall(thought, trace, re.M | re.S)
     for number, prompt in enumerate(endpoint.prompts):
         history = prompt.split("\n# Your turn\n")[0]

@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from tests.conftest import run_shell, saved_runs, start
-from tests.loopback import RECORDINGS, completion, error, recorded, recorded_trace, reply, silence
+from tests.loopback import RECORDINGS, completion, error, printed_trace, recorded, reply, silence
 
 REPLIES = recorded("die")
-TRACE = recorded_trace("die")
+TRACE = printed_trace("die")
 END = reply(plan=["[Done] Conclusion"], more=False)
 
 

@@ -1,5 +1,7 @@
 """The solution that the thoughts write and change, and the ways in which a run ends."""
 
+import re
+
 import pytest
 
 from tests.loopback import EVALUATIONS, WORK, reply
@@ -122,7 +124,7 @@ def test_the_last_allowed_thought_may_conclude_with_open_steps(serve, run):
 
 
 def last_plan(trace):
-    return trace.split("Plan Status:\n")[-1].split("\n\n")[0]
+    return re.split(r"Plan \w+:\n", trace)[-1].split("\n\n")[0]
 
 
 @pytest.mark.parametrize("plan, again, line", [

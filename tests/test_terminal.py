@@ -15,7 +15,7 @@ import termios
 import pytest
 
 from tests.conftest import MAIN
-from tests.loopback import completion, recorded, recorded_trace, reply, silence
+from tests.loopback import completion, printed_trace, recorded, reply, silence
 from utils.terminal import count_columns, wrap_text
 
 REPLIES = recorded("die-2")
@@ -62,13 +62,13 @@ class Terminal:
 @pytest.mark.parametrize("name, columns", [("die-2", 40), ("die-2", 120), ("trains-2", 60), ("intervals", 80)])
 def test_a_trace_on_a_terminal_has_every_word_within_its_width(serve, name, columns):
     serve(*recorded(name))
-    terminal = Terminal("--problem", recorded_trace(name)[11:].split("\n")[0], columns=columns).end()
+    terminal = Terminal("--problem", printed_trace(name)[11:].split("\n")[0], columns=columns).end()
     assert terminal.status == 0
     *trace, last_line = terminal.screen().rstrip("\n").split("\n")
     assert re.fullmatch(rf"{len(recorded(name))} thoughts, saved in runs/\S+: gpt-6-luna, .* seconds", last_line)
-    assert "".join("".join(trace).split()) == "".join(recorded_trace(name).split())
+    assert "".join("".join(trace).split()) == "".join(printed_trace(name).split())
     long = [line for line in trace if count_columns(line) > columns]
-    assert all(line.strip() in recorded_trace(name) for line in long)  # a formula without a blank, a line of code
+    assert all(line.strip() in printed_trace(name) for line in long)  # a formula without a blank, a line of code
 
 
 @pytest.mark.parametrize("text, wrapped", [
@@ -161,7 +161,7 @@ def test_no_status_line_draws_over_a_pager(serve, pipe, has_line):
     terminal = Terminal(pipe=pipe).end()
     assert ("\rThought 1: 0 s" in terminal.text) == has_line
     out = open("trace.txt", encoding="utf-8").read() if has_line else terminal.screen()
-    assert recorded_trace("die-2").rstrip("\n") in re.sub(r"\d thoughts, saved in .*\n", "", out)
+    assert printed_trace("die-2").rstrip("\n") in re.sub(r"\d thoughts, saved in .*\n", "", out)
 
 
 def test_control_characters_of_a_reply_are_shown_on_a_terminal_not_sent(serve):
