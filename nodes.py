@@ -1,49 +1,64 @@
 """The prompt, and the node that thinks with it."""
 
+import logging
+import textwrap
+import time
+
+from pocketflow import Node
+
+from utils.errors import InvalidThought, RunFailed
+from utils.plan_format import compare_plans, format_plan_for_prompt, one_line
+from utils.read_reply import read_reply
+from utils.terminal import print_trace, status_line
+from utils.thought import add_costs, final_solution, find_verdict, is_conclusion, is_over, open_steps, solution_so_far
+from utils.trace_format import count, format_cost, format_last_thought
+
 # What every prompt begins with. Edit any sentence: it is plain text that only three double quotes in a row can end.
 INSTRUCTIONS = r"""You solve a problem one thought at a time. Each reply is one thought: it checks the one before it,
-executes a step of the plan and returns the plan, updated. You cannot run code.
+executes one step of the plan and returns the plan, updated. You cannot run code.
 
 # Rules
 
 Evaluate. From Thought 2 on, `current_thinking` begins with a check, written out, of the thought
-before it and of what that wrote of the solution. Compare the figures and conditions used with the
-problem. Test the results by other means than it used: put them back in, derive them another way,
-search a text for what is missing; for "all", "none" or "only one", show another way that nothing
-was missed. If you only recalculate or add up the same figures, say that it is weak. Then, on a line
-of its own: "Evaluation of Thought N: VERDICT - reason".
+before and of what it added to the solution. Reread the problem condition by condition and take
+the figures from there. Test the results by other means than that thought used: put them back in,
+derive them another way, search a text for what is missing; for "all", "none" or "only one", show
+another way that nothing was missed. What has no such test (a count, rounded figures, code) is gone
+through item by item or with inputs not tried yet. Recalculating is weak: say so. Rearranging the same
+figures is no test. Say what is only remembered. Then, on a line of its own: "Evaluation of Thought N:
+VERDICT - reason".
 - Correct.
 - Minor Issues: something is missing or badly put, but no result changes. Fix it in passing.
-- Major Error: a result is wrong, there or in an older thought. Put it right in this thought; every
-  step that changes gets its new `result` or is reopened. Execute this turn's step too only if both
-  fit in one reply, and never the Conclusion.
+- Major Error: a result is wrong, or code would fail or do harm, there or in an older thought. Put it
+  right in this thought; every step that changes gets its new `result` or is Pending again. Execute
+  this turn's step too only if both fit in one reply, and never the Conclusion.
 
 Execute one step, the one your turn names. Do the work; do not announce it. Name an earlier thought
 instead of repeating it.
 
 Plan. As few steps as the problem needs, each as much as one reply can do reliably: an easy problem
-has one step and the Conclusion. Understanding, planning and checking the thought before are not steps.
-Return the whole plan every time. The executed step becomes Done with a concise `result`. A step
-that this thought left as it was needs only its `description`, word for word, and its `status`:
-result and mark are kept. A step too big for one reply gets `sub_steps`; it stays Pending until all
-are Done and then, in the same thought, becomes Done with its own `result`. Reword, split, add or
-remove open steps as you see fit.
+has one step and the Conclusion. Understanding, planning and checking a thought are not steps. Return
+the whole plan every time. The executed step becomes Done with a one-line `result`. A step left as it
+was needs only its `description`, word for word, and its `status`: the rest is kept. A step too big
+for one reply gets `sub_steps`; it stays Pending until all are Done and then, in the same thought,
+becomes Done with its own `result`. Reword, split, add or remove open steps at will.
 
 Doubt. If thinking can settle it, make the step Verification Needed, with its `result` so far and a
-`mark` that says why; the next thought settles it by other means. If not (a fact not given or only
-remembered, an ambiguous word, something to be run), assume what departs least from the problem; say
-so in result and solution, in a line, with what the likeliest other reading changes.
+`mark` that says why; the next thought settles it by other means. If not (a fact not given or not
+surely remembered, an ambiguous word, something to be run), assume what departs least from the
+problem. If another reading would change the answer, say so in the solution, once, briefly.
 
-Solution. `solution` is all that the user sees: the answer first, then as much reasoning as they
-need; or the text they asked for (code, a letter), with a short note of what they must know to use
-it. Write it with the last step before the Conclusion, a long one in sections, each with its step. A
-file stands in a fence longer than any inside it. Find the answer in `current_thinking`, in notes; a
-proof, table or text is written out only once, in the solution. No answer, several, or a wrong
-premise is an answer too.
+Solution. `solution` is all that the user sees: the answer first, then as much reasoning as they need;
+or the text they asked for (code, a letter), then only what they must know to use it. Write it with
+the last step before the Conclusion, not earlier; if it is too long for one reply, in sections, in
+order, a step each. Write nothing twice: a proof, table, text or code stands only in the
+solution; `current_thinking` has short notes of what leads there: attempts, dropped cases, key values.
+A paragraph is one line. No answer, several, or a wrong premise is an answer too: show why; a repair
+gets a sentence.
 
 Conclude. The last step is always described as `Conclusion`: the check of the whole solution. Change
-only what is wrong, missing or misleading. Executed, it is Done, without a `result`, and
-`next_thought_needed` is false; before, it is true. After a Major Error it stays Pending, so that
+only what is wrong or unclear, or asked for and missing. Executed, it is Done, without a `result`,
+and `next_thought_needed` is false; before, it is true. After a Major Error it stays Pending, so that
 the next thought checks what was corrected.
 
 Language: that of the problem, but the keys, the statuses, `Conclusion` and "Evaluation of Thought
@@ -51,13 +66,13 @@ N: Correct / Minor Issues / Major Error" are English.
 
 # Reply format
 
-Reply with one ```yaml block like this and nothing else. Every text is a block literal (`|-`):
-nothing in it needs escaping, only indentation, code fences too.
+Reply with one ```yaml block and nothing else. Every text is a block literal (`|-`): nothing in it
+needs escaping, only indentation, code fences too. A second thought could be:
 
 ```yaml
 current_thinking: |-
-  Thought 2 factored. Put back in: $7^2 - 12 \cdot 7 + 35 = 0$.
-  Evaluation of Thought 2: Correct - 7 solves the equation.
+  Thought 1 factored. Put back in: $7^2 - 12 \cdot 7 + 35 = 0$.
+  Evaluation of Thought 1: Correct - 7 solves the equation.
 
   x was found before; now $y = 12 - 7 = 5$.
 planning:
@@ -87,11 +102,23 @@ solution: |-
   ```
 ```
 
-Later thoughts leave the solution alone or change it by `solution_changes`. `new` replaces `old`, a
-passage that stands there once (line breaks and indentation aside), or takes it out if empty;
-without `old`, it is added at the end, after an empty line:
+Later thoughts leave the solution alone or change it. `new` replaces `old`, a passage that is there
+exactly once (line breaks and indentation aside), or takes it out if empty. Indent its further lines
+as they should stand in the solution. Without `old`, it is added at the end after an empty line. A
+last thought could be:
 
 ```yaml
+current_thinking: |-
+  7 + 5 = 12, 7 · 5 = 35. All pairs were asked for; that there is only one is not said.
+  Evaluation of Thought 3: Minor Issues - it does not say that there is no other pair.
+planning:
+  - description: |-
+      Solve
+    status: Done
+  - description: |-
+      Conclusion
+    status: Done
+next_thought_needed: false
 solution_changes:
   - old: |-
       The numbers are 7 and 5:
@@ -102,36 +129,28 @@ solution_changes:
 ```
 """
 
-# The sentences that every prompt ends with. Only {number}, {before} and {step} are filled in.
+# The sentences that every prompt ends with. Only {number}, {before}, {step}, {reason} and {reply} are filled in.
 TURN = {
-    "first thought": "This is Thought 1. There is nothing to evaluate and no plan yet: make one.",
-    "later thought": "This is Thought {number}. First check and evaluate Thought {before}.",
-    "first step": "Then execute its first step.",
-    "step": "Then execute this step: {step}",
-    "last step": "Then execute this step: {step}\nOnly the Conclusion is left after it: complete the solution now.",
-    "no solution": "After any corrections, write the missing solution, and leave the Conclusion Pending for the next"
-    " thought.",
-    "conclusion": "Then execute this step: {step}\nChecking the whole solution also serves as that evaluation. If the"
-    " solution holds, even after minor changes, set `next_thought_needed` to false.",
-    "limit": "No thought is allowed after this one: execute the Conclusion now, whatever else is open. Complete the"
-    " solution as well as you can, make the Conclusion Done and set `next_thought_needed` to false.",
+    "first step": "This is Thought 1. There is nothing to evaluate and no plan yet: make one. Then execute its first"
+    " step.",
+    "step": "This is Thought {number}. First check and evaluate Thought {before}. Then execute this step: {step}",
+    "last step": "This is Thought {number}. First check and evaluate Thought {before}. Then execute this step: {step}\n"
+    "Only the Conclusion is left after it: complete the solution now.",
+    "no solution": "This is Thought {number}. First check and evaluate Thought {before}. After any corrections, write"
+    " the missing solution, and leave the Conclusion Pending for the next thought.",
+    "conclusion": "This is Thought {number}. Execute this step: {step}\nCheck the whole solution: that is also the"
+    " check of Thought {before}, and ends with its evaluation. If the solution is right, even after minor changes,"
+    " set `next_thought_needed` to false.",
+    "limit": "This is Thought {number}. First check and evaluate Thought {before}. No thought is allowed after this"
+    " one: execute the Conclusion now. Take out of the plan what can no longer be done; complete the solution, and"
+    " say in it what was not done and which doubts are left. Set `next_thought_needed` to false.",
+    "only thought": "This is Thought 1. No thought is allowed after this one: there is nothing to evaluate, so make a"
+    " plan of what you can do now, do it, write the solution, and say in it what was not done and which doubts are"
+    " left. The whole plan is Done, with the Conclusion, and `next_thought_needed` is false.",
+    "rejection": "Your last reply to this was rejected: {reason}.",
+    "new reply": "Write a new reply.",
+    "same reply": "Send the whole reply again with that corrected. The rejected reply:\n\n{reply}",
 }
-
-import logging
-import textwrap
-
-from pocketflow import Node
-
-from utils.call_llm import call_llm
-from utils.cost import add_costs, format_cost
-from utils.errors import NotAThought, RunFailed
-from utils.plan_format import compare_plans, format_plan_for_prompt
-from utils.plan_steps import is_conclusion, keep_results, open_steps
-from utils.read_reply import read_reply
-from utils.solution import EVALUATION, find_solution, is_over, solution_so_far
-from utils.terminal import lay_out, print_text, status_line
-from utils.text import count, one_line
-from utils.trace_format import format_last_thought
 
 MAX_THOUGHTS = 30
 TRIES = 3
@@ -142,14 +161,13 @@ log = logging.getLogger("chain_of_thought")
 class ChainOfThoughtNode(Node):
     """Thinks one thought at a time, until the problem is solved or the limit is reached.
 
-    Shared store: "problem" str; "thoughts" list of thoughts; "current_thought_number" int; "solution" str or
-    None. Only "problem" need be given. A thought is what read_reply returns, with its "thought_number" int and,
-    where it is known, its "cost" as in utils/cost.py.
-    save: a function that is given the shared store after every thought.
-    call_llm: a function from a prompt, str, to a reply, str, which may have a cost and a fault as in utils/call_llm.py.
+    Shared store: "problem" str; "thoughts" list of thoughts, as in utils/thought.py; "current_thought_number" int;
+    "solution" str or None. Only "problem" need be given.
+    save: None, or a function that is given the shared store after every thought. call_llm: a function from a prompt,
+    str, to a reply, str, which may have a cost and a fault like the Reply in utils/call_llm.py.
     """
 
-    def __init__(self, max_thoughts=MAX_THOUGHTS, save=None, call_llm=call_llm):
+    def __init__(self, max_thoughts, save, call_llm):
         super().__init__()
         self.max_thoughts = max_thoughts
         self.save = save
@@ -157,11 +175,11 @@ class ChainOfThoughtNode(Node):
 
     def prep(self, shared):
         thoughts = shared.setdefault("thoughts", [])
-        shared["solution"] = find_solution(thoughts)
+        shared["solution"] = final_solution(thoughts)
         if shared["solution"] is not None:
             raise ValueError("The problem in this shared store is solved already.")
         if len(thoughts) >= self.max_thoughts:
-            raise ValueError(f"The limit of {count(self.max_thoughts, 'thought')} is reached.")
+            raise ValueError(f"The limit of {count(self.max_thoughts, 'thoughts')} is reached.")
         shared["current_thought_number"] = len(thoughts) + 1
         last_plan = thoughts[-1]["planning"] if thoughts else []
         return {
@@ -175,48 +193,59 @@ class ChainOfThoughtNode(Node):
         }
 
     def exec(self, prep_res):
-        """Ask until a reply is a thought, each time with what was wrong with the last one."""
-        number, costs, rejection, reply = prep_res["current_thought_number"], [], None, ""
+        """Ask until a reply is a valid thought, each time with what was wrong with the last one."""
+        number = prep_res["current_thought_number"]
+        turn = format_turn(prep_res, self.max_thoughts)
+        rejection = ""
+        costs = []
         for attempt in range(1, TRIES + 1):
-            turn = format_turn(prep_res, self.max_thoughts, rejection, reply)
-            log.debug("=== Thought %d, try %d: the turn ===\n%s", number, attempt, turn)
-            with status_line(f"Thought {number}"):
-                reply = self.call_llm(build_prompt(prep_res, turn))
-            costs.append(getattr(reply, "cost", {}))
-            log.debug("=== Thought %d, try %d: the reply (%s) ===\n%s", number, attempt, format_cost(costs[-1]), reply)
+            reply, cost = self.query(prep_res, turn + rejection, attempt)
+            costs.append(cost)
             try:
-                thought = read_reply(reply, prep_res["solution_text"], number >= self.max_thoughts)
-                return complete_thought(thought, prep_res, add_costs(costs))
-            except NotAThought as reason:
-                rejection = str(reason)
+                thought = read_reply(reply, number, prep_res["last_plan_structure"], prep_res["solution_text"])
+                return {**thought, "cost": add_costs(costs)}
+            except InvalidThought as error:
+                reason = str(error)
+            rejection = format_rejection(reason, reply)
             if attempt < TRIES:
-                log.warning("Thought %d: the reply was rejected: %s. Asking again.", number, rejection)
+                log.warning("Thought %d: the reply was rejected: %s. Asking again.", number, reason)
         raise RunFailed(
-            f"The last reply:\n{reply}\n\nThought {number}: gave up after {TRIES} rejected replies, the last because"
-            f" {rejection}. The model may not manage the format, or an edit of the prompt broke it: -v shows all three."
+            f"The last reply:\n{reply}\n\nThought {number}: gave up after {TRIES} rejected replies; the last one:"
+            f" {reason}. The model may not manage the format, or an edit of the prompt broke it: -v shows all three."
         )
 
+    def query(self, prep_res, turn, attempt):
+        """The reply to a prompt that ends with this turn, and what it cost."""
+        name = f"Thought {prep_res['current_thought_number']}"
+        log.debug("=== %s, try %d: the turn ===\n%s", name, attempt, turn)
+        start = time.monotonic()
+        with status_line(name):
+            reply = self.call_llm(build_prompt(prep_res, turn))
+        cost = {"requests": 1, "seconds": round(time.monotonic() - start, 1)}
+        reply = "" if reply is None else reply
+        if not isinstance(reply, str):
+            raise TypeError(f"call_llm must return a str or None, not {type(reply).__name__}")
+        cost.update(getattr(reply, "cost", None) or {})
+        log.debug("=== %s, try %d: the reply (%s) ===\n%s", name, attempt, format_cost(cost), reply)
+        return reply, cost
+
     def post(self, shared, prep_res, exec_res):
+        number = exec_res["thought_number"]
         thoughts = shared["thoughts"]
         thoughts.append(exec_res)
-        shared["solution"] = find_solution(thoughts)
+        shared["solution"] = final_solution(thoughts)
         if self.save:
             self.save(shared)
-        print_text(lay_out(format_last_thought(thoughts)))
+        if number > 1 and find_verdict(exec_res["current_thinking"], number - 1) is None:
+            log.warning("Thought %d does not evaluate Thought %d.", number, number - 1)
+        if is_over(exec_res) and solution_so_far(thoughts) is None:
+            log.warning("Thought %d ends the run without a `solution`: its thinking is shown instead.", number)
+        print_trace(format_last_thought(thoughts))
         return "end" if is_over(exec_res) or len(thoughts) >= self.max_thoughts else "continue"
 
 
-def complete_thought(thought, prep_res, cost):
-    """The thought as it goes into the shared store, with what its plan need not repeat."""
-    number = prep_res["current_thought_number"]
-    if number > 1 and str(number - 1) not in EVALUATION.findall(thought["current_thinking"]):
-        log.warning("Thought %d does not evaluate Thought %d.", number, number - 1)
-    planning = keep_results(thought["planning"], prep_res["last_plan_structure"])
-    return {"thought_number": number, **thought, "planning": planning, **({"cost": cost} if cost else {})}
-
-
 def build_prompt(prep_res, turn):
-    """The whole prompt of a thought. What changes least stands first, so that a prefix cache can serve it."""
+    """The whole prompt of a thought. What changes least comes first, so that a prefix cache can serve it."""
     solution = f"# Solution so far\n\n{prep_res['solution_text']}\n\n" if prep_res["solution_text"] else ""
     thoughts = f"# Thoughts so far\n\n{prep_res['thoughts_text']}\n"
     return f"{INSTRUCTIONS}\n# Problem\n\n{prep_res['problem']}\n\n{thoughts}\n{solution}# Your turn\n\n{turn}\n"
@@ -226,38 +255,47 @@ def format_thoughts_for_prompt(thoughts):
     """All thoughts in full, each with the lines of its plan that the plan before did not have."""
     blocks, plan_before = [], []
     for thought in thoughts:
-        number, changes = thought["thought_number"], thought.get("solution_changes")
-        lines = [line for line, is_new in compare_plans(thought["planning"], plan_before) if is_new] or ["(nothing)"]
-        block = [f"Thought {number}:", "  Thinking:", textwrap.indent(thought["current_thinking"], "    ")]
-        block += ["  Solution: written"] if "solution" in thought else []
-        block += [f"  Solution: changed in {count(len(changes), 'place')}"] if changes else []
-        block += [f"  Plan Status After Thought {number}{' (what changed)' if plan_before else ''}:"]
-        blocks.append("\n".join(block + [f"    {line}" for line in lines]))
+        blocks.append(format_thought_for_prompt(thought, plan_before))
         plan_before = thought["planning"]
     return f"\n{'-' * 20}\n".join(blocks) or "No previous thoughts yet."
 
 
-def format_turn(prep_res, max_thoughts, rejection=None, reply=""):
-    """What the model is to do now. rejection: what was wrong with its last reply, or None; reply: that reply."""
-    number, steps = prep_res["current_thought_number"], open_steps(prep_res["last_plan_structure"])
-    step = one_line(steps[0]["description"]) if steps else ""
-    task = "limit" if number >= max_thoughts else choose_task(steps, prep_res["solution_text"])
-    begin = TURN["first thought" if prep_res["is_first_thought"] else "later thought"]
-    plan = "" if prep_res["is_first_thought"] else f"The plan:\n\n{prep_res['last_plan_text']}\n\n"
-    turn = f"{begin} {TURN[task]}".replace("{number}", str(number)).replace("{before}", str(number - 1))
-    turn = plan + turn.replace("{step}", step)
-    if not rejection:
-        return turn
-    turn += f"\n\nYour last reply to this was rejected: {rejection}."
-    if not reply.strip() or getattr(reply, "fault", None):
-        return f"{turn} Write another one."
-    return f"{turn} Send the whole reply again with that put right. The rejected reply:\n\n{reply}"
+def format_thought_for_prompt(thought, plan_before):
+    number = thought["thought_number"]
+    lines = [f"Thought {number}:", "  Thinking:", textwrap.indent(thought["current_thinking"], "    ")]
+    if "solution" in thought:
+        lines.append("  Solution: written")
+    if "solution_changes" in thought:
+        lines.append(f"  Solution: changed in {count(len(thought['solution_changes']), 'places')}")
+    lines.append(f"  Plan Status After Thought {number}{' (what changed)' if plan_before else ''}:")
+    new_lines = [line for line, _, is_new in compare_plans(thought["planning"], plan_before) if is_new]
+    return "\n".join(lines + [f"    {line}" for line in new_lines or ["(nothing)"]])
 
 
-def choose_task(steps, solution):
-    """Which sentence of TURN fits the open steps of the plan and the solution so far."""
-    if not steps:
+def format_turn(prep_res, max_thoughts):
+    """What the model is to do now: the plan, what to check, and which step to execute."""
+    number = prep_res["current_thought_number"]
+    steps = open_steps(prep_res["last_plan_structure"])
+    turn = TURN[choose_task(steps, prep_res["solution_text"], number, max_thoughts)]
+    turn = turn.replace("{number}", str(number)).replace("{before}", str(number - 1))
+    turn = turn.replace("{step}", one_line(steps[0]["description"]) if steps else "")
+    return turn if prep_res["is_first_thought"] else f"The plan:\n\n{prep_res['last_plan_text']}\n\n{turn}"
+
+
+def choose_task(steps, solution, number, max_thoughts):
+    """The key of TURN that fits the open steps of the plan and the solution so far."""
+    if number >= max_thoughts:
+        return "only thought" if number == 1 else "limit"
+    if number == 1:
         return "first step"
     if is_conclusion(steps[0]):
         return "conclusion" if solution else "no solution"
     return "last step" if all(is_conclusion(step) for step in steps[1:]) else "step"
+
+
+def format_rejection(reason, reply):
+    """The end of the turn after a rejected reply, with the reply, unless it is empty or cannot be mended."""
+    is_repairable = reply.strip() and not getattr(reply, "fault", None)
+    rejection = TURN["rejection"].replace("{reason}", reason)
+    demand = TURN["same reply" if is_repairable else "new reply"].replace("{reply}", reply)
+    return f"\n\n{rejection} {demand}"

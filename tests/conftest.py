@@ -14,25 +14,26 @@ from main import main
 from tests.loopback import Endpoint
 
 MAIN = str(pathlib.Path(__file__).parents[1] / "main.py")
-USER_SETTINGS = ("OPENAI_", "NO_COLOR", "COLUMNS", "PYTHON")
 Run = collections.namedtuple("Run", "status out err")
 
 
 @pytest.fixture(autouse=True)
 def own_environment(monkeypatch, tmp_path):
-    """Nothing of the user's own settings, an empty folder, no waiting between the client's tries nor for ever."""
+    """None of the user's settings, an empty folder, hardly a wait between the client's tries, and none for ever."""
     for name in os.environ:
-        if name.startswith(USER_SETTINGS) or name.lower().endswith("_proxy"):
+        if name.startswith(("OPENAI_", "NO_COLOR", "COLUMNS", "PYTHON")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("SSL_CERT_FILE", str(pathlib.Path(__file__).with_name("certificate.pem")))  # a small one
     monkeypatch.setenv("OPENAI_MODEL", "")
     monkeypatch.setattr(sys, "argv", ["main.py"])
     signal.signal(signal.SIGINT, signal.default_int_handler)  # nohup and a shell's & ignore it, also in children.
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(time, "sleep", lambda seconds: None)
-    faulthandler.dump_traceback_later(60, exit=True)
+    monkeypatch.setattr(time, "sleep", lambda seconds, sleep=time.sleep: sleep(min(seconds, 0.01)))
+    faulthandler.dump_traceback_later(120, exit=True)
     yield
     faulthandler.cancel_dump_traceback_later()
+    logging.getLogger().handlers.clear()  # They write to a stream of this test.
 
 
 @pytest.fixture
@@ -60,17 +61,16 @@ def run(capsys):
             status = usage_error.code
         return Run(status, *capsys.readouterr())
 
-    yield run_main
-    logging.getLogger().handlers.clear()
+    return run_main
 
 
 def saved_runs():
     """The files in runs/, the oldest first."""
-    return sorted(pathlib.Path("runs").glob("*"), key=lambda path: path.stat().st_mtime_ns)
+    return sorted(pathlib.Path("runs").glob("*"), key=lambda path: (path.stat().st_mtime_ns, path.stem))
 
 
 def run_command(*command, input=None, **environment):
-    done = subprocess.run(command, input=input, capture_output=True, timeout=30, env={**os.environ, **environment})
+    done = subprocess.run(command, input=input, capture_output=True, timeout=60, env={**os.environ, **environment})
     return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
@@ -84,5 +84,4 @@ def run_shell(after, before=""):
 
 
 def start(*arguments):
-    """`python main.py arguments` that goes on while the test does."""
     return subprocess.Popen([sys.executable, MAIN, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -2,13 +2,16 @@
 
 import contextlib
 import functools
-import http.server
-import io
+import http.client
 import json
 import pathlib
+import socketserver
+import sys
 import threading
+import traceback
 
 from flow import create_chain_of_thought_flow
+from utils.trace_format import format_run
 
 RECORDINGS = pathlib.Path(__file__).parent / "recordings"
 
@@ -22,18 +25,18 @@ def recorded_problem(name):
     return (RECORDINGS / name / "problem.txt").read_text(encoding="utf-8").rstrip("\n")
 
 
+def recorded_trace(name):
+    """The trace of a recorded run as it must be; no part of this program wrote it."""
+    return (RECORDINGS / name / "trace.txt").read_text(encoding="utf-8")
+
+
 @functools.cache
 def printed_trace(name):
     """The trace as the program prints it today, for tests of anything but its words."""
     shared, replies = {"problem": recorded_problem(name)}, iter(recorded(name))
-    with contextlib.redirect_stdout(io.StringIO()) as out:
+    with contextlib.redirect_stdout(None):
         create_chain_of_thought_flow(call_llm=lambda prompt: next(replies)).run(shared)
-    return f"🤔 Problem: {shared['problem']}\n\n{out.getvalue()}"
-
-
-def recorded_trace(name):
-    """The trace of a recorded run as it must be; no part of this program wrote it."""
-    return (RECORDINGS / name / "trace.txt").read_text(encoding="utf-8")
+    return "".join(f"{text}\n" for text, _ in format_run(shared["problem"], shared["thoughts"]))
 
 
 EVALUATIONS = "\n".join(f"Evaluation of Thought {number}: Correct - x" for number in range(1, 6))
@@ -42,11 +45,8 @@ PLAN = ("[Done] Solve", "[Pending] Conclusion")
 
 
 def reply(thinking=WORK, plan=PLAN, more=True, solution=None, changes=(), marks={}, **results):
-    """A model's reply.
-
-    plan: lines like "[Done] Solve", indented by two for a sub-step; results and marks: by description;
-    changes: pairs (old, new), old being None for an addition.
-    """
+    """A model's reply. plan: lines like "[Done] Solve", indented by two for a sub-step; results and marks: by
+    description; changes: pairs (old, new), old being None for an addition."""
     lines, depth = [*literal("current_thinking", thinking), "planning:"], 0
     for line in plan:
         indent = len(line) - len(line.lstrip())
@@ -57,9 +57,8 @@ def reply(thinking=WORK, plan=PLAN, more=True, solution=None, changes=(), marks=
         lines += list_item(step, "  " * indent)
         depth = indent
     lines += [f"next_thought_needed: {str(more).lower()}", *literal("solution", solution)]
-    lines += ["solution_changes:"] if changes else []
-    for old, new in changes:
-        lines += list_item(literal("old", old) + literal("new", new))
+    changed = [list_item(literal("old", old) + literal("new", new)) for old, new in changes]
+    lines += sum(changed, ["solution_changes:"]) if changes else []
     return "\n".join(["```yaml", *lines, "```", ""])
 
 
@@ -72,7 +71,6 @@ def list_item(lines, indent=""):
 
 
 def completion(reply, finish_reason="stop", refusal=None, usage=None):
-    """The answer to a request as the API gives it."""
     message = {"role": "assistant", "content": reply, "refusal": refusal}
     choices = [{"index": 0, "finish_reason": finish_reason, "message": message}]
     return http_answer(json.dumps({"object": "chat.completion", "choices": choices, "usage": usage}))
@@ -83,62 +81,48 @@ def error(status, message, code=None):
 
 
 def http_answer(body, status=200, content_type="application/json", cut_by=None):
-    """cut_by: a header in the place of the right Content-Length, before the connection is closed."""
-
-    def answer(handler):
-        data = body.encode("utf-8", "surrogateescape")
-        length = cut_by or f"Content-Length: {len(data)}"
-        head = f"HTTP/1.1 {status} Whatever\r\nContent-Type: {content_type}\r\n{length}\r\n\r\n"
-        handler.wfile.write(head.encode() + data)
-        handler.close_connection = bool(cut_by)
-
-    return answer
+    """cut_by: a header in the place of the right Content-Length."""
+    data = body.encode("utf-8", "surrogateescape")
+    length = cut_by or f"Content-Length: {len(data)}"
+    head = f"HTTP/1.1 {status} Whatever\r\nContent-Type: {content_type}\r\nConnection: close\r\n{length}\r\n\r\n"
+    return lambda handler: handler.wfile.write(head.encode() + data)
 
 
 def silence(handler):
     """An answer that does not come until the endpoint is closed."""
-    handler.server.released.wait(30)
-    handler.close_connection = True
+    handler.server.released.wait(60)
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *args):
-        pass
-
-    def do_POST(self):
-        requests, answers = self.server.requests, self.server.answers
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        requests.append({"path": self.path, "headers": self.headers, "body": body})
-        number = len(requests)
+class Handler(socketserver.StreamRequestHandler):
+    def handle(self):
+        path, headers = self.rfile.readline().decode().split()[1], http.client.parse_headers(self.rfile)
+        body = json.loads(self.rfile.read(int(headers["Content-Length"])))
+        self.server.prompts.append(body["messages"][0]["content"])
+        self.server.requests.append({"path": path, "headers": headers, "body": body})
+        number = len(self.server.requests)
         self.server.asked.release()
-        answer = answers[number - 1] if number <= len(answers) else error(400, f"request {number} was not expected")
-        answer(self)
+        (next(self.server.answers, None) or error(400, f"request {number} was not expected"))(self)
 
 
-class Endpoint(http.server.ThreadingHTTPServer):
+class Endpoint(socketserver.ThreadingTCPServer):
     """Answers request N with answer N: a str is a model's reply, a callable writes to the handler."""
+
+    daemon_threads = True
+    handle_error = lambda *arguments: traceback.print_exc(file=sys.__stderr__)  # A test may look at sys.stderr.
 
     def __init__(self, answers):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.answers = [completion(answer) if isinstance(answer, str) else answer for answer in answers]
-        self.requests, self.released, self.asked = [], threading.Event(), threading.Semaphore(0)
-        self.url = f"http://127.0.0.1:{self.server_port}/v1"
-        self.thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01})
-        self.thread.start()
-
-    @property
-    def prompts(self):
-        return [request["body"]["messages"][0]["content"] for request in self.requests]
+        self.answers = iter([completion(answer) if isinstance(answer, str) else answer for answer in answers])
+        self.requests, self.prompts = [], []
+        self.released, self.asked = threading.Event(), threading.Semaphore(0)
+        self.url = f"http://127.0.0.1:{self.server_address[1]}/v1"
+        threading.Thread(target=self.serve_forever, args=[0.01]).start()
 
     def wait_for_request(self, number):
-        """Return when the endpoint has been asked so often."""
         while len(self.requests) < number:
-            assert self.asked.acquire(timeout=20), f"request {number} does not come"
+            assert self.asked.acquire(timeout=60), f"request {number} does not come"
 
     def close(self):
         self.released.set()
         self.shutdown()
         self.server_close()
-        self.thread.join(30)

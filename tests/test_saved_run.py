@@ -1,327 +1,350 @@
-"""A run is saved, resumed, redone from a thought on, and walked through. No run is ever overwritten."""
+"""A run is saved, resumed, started again from any of its thoughts, and walked through. No run is ever overwritten."""
 
+import contextlib
 import os
 import pathlib
 import re
 import shlex
 import shutil
 import signal
+import sys
 
 import pytest
 import yaml
 
-from tests.conftest import run_shell, saved_runs, start
-from tests.loopback import RECORDINGS, completion, error, printed_trace, recorded, reply, silence
+from flow import create_chain_of_thought_flow
+from tests.conftest import MAIN, run_command, run_python, saved_runs, start
+from tests.loopback import completion, error, reply, silence
+from utils.trace_format import format_run
 
-REPLIES = recorded("die")
-TRACE = printed_trace("die")
-END = reply(plan=["[Done] Conclusion"], more=False)
+PROBLEM, SOLUTION = "How many?", "It is 3.\n\nSure."
+REPLIES = [
+    reply("Work.", ["[Done] Solve", "[Pending] Write", "[Pending] Conclusion"], Solve="x = 2"),
+    reply(plan=["[Done] Solve", "[Verification Needed] Write", "[Pending] Conclusion"], solution="It is 2."),
+    reply(plan=["[Done] Solve", "[Done] Write", "[Pending] Conclusion"], changes=[("2", "3")], Write="corrected"),
+    reply(plan=["[Done] Solve", "[Done] Write", "[Done] Conclusion"], changes=[(None, "Sure.")], more=False),
+]
+with contextlib.redirect_stdout(None):
+    shared = {"problem": PROBLEM}
+    create_chain_of_thought_flow(call_llm=lambda prompt, replies=iter(REPLIES): next(replies)).run(shared)
+TRACE = "".join(f"{text}\n" for text, _ in format_run(PROBLEM, shared["thoughts"]))
 
 
 @pytest.fixture
 def solved(serve, run):
-    """The endpoint of a solved run that is saved in runs/."""
+    """The endpoint of a solved run that is saved in runs/. It has the path of the run."""
     endpoint = serve(*REPLIES)
-    run()
+    run("--problem", PROBLEM)
+    (endpoint.path,) = saved_runs()
     return endpoint
+
+
+def run_and(act, place, replies, *arguments):
+    """The program in a process that acts after the replies: before an "open runs/", say, or as it asks for one more."""
+    code = f"""import os, re, resource, signal, sys, main
+replies, acts = {replies!r}, [lambda: {act}]
+main.call_llm = lambda *arguments, **options: replies.pop(0) if replies else acts.pop()()
+def hook(event, values):
+    if acts and not replies and re.match({place!r}, " ".join(map(str, (event, *values)))):
+        acts.pop()()
+sys.addaudithook(hook)
+sys.exit(main.main({["--problem", PROBLEM, *arguments]!r}))"""
+    return run_python("-c", code, PYTHONPATH=str(pathlib.Path(MAIN).parent))
 
 
 def hint(err):
     """The arguments of the command that a message tells the user to paste."""
-    return shlex.split(re.search(r"To go on: python main\.py (.*)", err)[1])
+    return shlex.split(re.search(r"To continue: python main\.py (.*)", err)[1])
 
 
 def saved_thoughts(path):
-    thoughts = yaml.safe_load(path.read_text(encoding="utf-8"))["thoughts"]
+    thoughts = yaml.safe_load(pathlib.Path(path).read_text(encoding="utf-8"))["thoughts"]
     return [{key: value for key, value in thought.items() if key != "cost"} for thought in thoughts]
 
 
-@pytest.mark.parametrize("answers, arguments, message", [
-    ([*REPLIES[:2], error(401, "No.")], [], "401: No."),
-    ([*REPLIES[:2], "One.", "Two.", "Three."], [], "gave up after 3 rejected replies"),
-    (REPLIES[:3], ["--max-thoughts", "3"], "No solution after 3 thoughts"),
-    (REPLIES[:1], ["--step"], "Stopped after Thought 1."),
-    (REPLIES[:1], ["--run", "my run.yaml", "--model", "other"], "request 2 was not expected"),
-])
-def test_the_command_in_the_message_goes_on_as_if_nothing_had_happened(serve, run, answers, arguments, message):
-    serve(*answers)
-    stopped = run(*arguments)
-    assert message in stopped.err and hint(stopped.err)[:2] == ["--resume", "--run"]
-    assert stopped.status == (0 if arguments == ["--step"] else 1)
-    serve(*REPLIES[len(re.findall(r"^Thought \d", stopped.out, re.M)) :])
-    result = run(*hint(stopped.err))
-    assert (result.status, result.out, result.err) == (0, TRACE, "")
-    assert ("--model" in hint(stopped.err)) == ("--model" in arguments)
-    assert len([*pathlib.Path().rglob("*.yaml")]) == 1
-
-
-def test_the_command_keeps_the_limit_of_the_run_or_doubles_the_one_that_was_reached(serve, run):
-    serve(*REPLIES[:1])
-    assert hint(run("--max-thoughts", "5").err)[3:] == ["--max-thoughts", "5"]
-    serve(*REPLIES[1:5])
-    assert hint(run("--resume", "--max-thoughts", "5").err)[3:] == ["--max-thoughts", "10"]
-
-
-def test_resume_takes_the_saved_run_that_was_written_last(serve, run):
-    for problem in ("First", "Second"):
-        serve(REPLIES[0])
-        run("--problem", problem)
-    first, second = saved_runs()
-    pathlib.Path("runs/.#lock.yaml").symlink_to("nowhere")
-    pathlib.Path("runs/later.txt").write_text("notes")
-    assert "Second" in run("--resume", "--show-prompt").out
-    os.utime(first)
-    assert "First" in run("--resume", "--show-prompt").out
-    assert "Second" in run("--resume", "--show-prompt", "--run", str(second)).out
-
-
-def test_an_interrupted_run_has_printed_its_thoughts_and_is_resumed(serve, run):
-    endpoint = serve(REPLIES[0], silence)
-    process = start()
-    endpoint.wait_for_request(2)
-    os.set_blocking(process.stdout.fileno(), False)
-    assert process.stdout.read().decode() == TRACE[: TRACE.index("Thought 2:")]
-    process.send_signal(signal.SIGINT)
-    err = process.communicate(timeout=20)[1]
-    assert process.returncode == 130 and err.startswith(b"Interrupted. To go on: ") and err.count(b"\n") == 1
-    serve(*REPLIES[1:])
-    assert run("--resume").out == TRACE
-
-
-@pytest.mark.parametrize("is_answered", [False, True])
-@pytest.mark.parametrize("number", range(1, 7))
-def test_what_was_printed_survives_a_kill_at_any_moment(serve, run, number, is_answered):
-    def kill(handler):
-        if is_answered:
-            completion(REPLIES[number - 1])(handler)
-        process.kill()
-
-    serve(*REPLIES[: number - 1], kill)
-    process = start("--run", "run.yaml")
-    printed = len(re.findall(rb"^Thought \d", process.communicate(timeout=20)[0], re.M))
-    path = pathlib.Path("run.yaml")
-    saved = len(saved_thoughts(path)) if path.exists() else 0
-    assert number - 1 <= printed <= saved <= number
-    serve(*REPLIES[saved:])
-    assert run("--run", "run.yaml", *(["--resume"] if saved else [])).out.endswith(TRACE[TRACE.index("Thought 1:") :])
-
-
-@pytest.mark.parametrize("count", range(6))
-def test_resume_with_a_number_is_a_run_of_its_own_with_the_same_prompts(solved, serve, run, count):
-    before = saved_runs()[0].read_bytes()
-    assert run("--resume", str(count), "--show-prompt").out == solved.prompts[count]
-    endpoint = serve(*REPLIES[count:])
-    result = run("--resume", str(count))
-    assert (result.status, result.out, endpoint.prompts) == (0, TRACE, solved.prompts[count:])
-    old, new = saved_runs()
-    assert old.read_bytes() == before and saved_thoughts(new) == saved_thoughts(old)
-
-
-def test_one_thought_is_redone_by_another_model_and_both_runs_stay(solved, serve, run):
-    endpoint = serve(reply("Evaluation of Thought 3: Correct - x\nAnother thought."))
-    assert run("--resume", "3", "--step", "--model", "other").status == 0
-    assert endpoint.prompts == [solved.prompts[3]] and endpoint.requests[0]["body"]["model"] == "other"
-    old, new = map(saved_thoughts, saved_runs())
-    assert old[:3] == new[:3] and (len(old), len(new)) == (6, 4) and new[3]["current_thinking"].endswith("Another thought.")
-
-
-def test_a_run_redone_that_fails_at_once_leaves_no_file_and_says_how_to_try_again(solved, serve, run):
-    (old,) = saved_runs()
-    serve()
-    assert hint(run("--resume", "2").err) == ["--resume", "2", "--run", str(old)]
-    assert saved_runs() == [old]
-
-
-def test_a_run_is_walked_through_with_a_hand_on_it(serve, run):
-    endpoint = serve(*REPLIES)
-    run("--step")
-    for number in range(2, 7):
-        (path,) = saved_runs()
-        path.write_text(path.read_text().replace("thinking: |-\n", f"thinking: |-\n    By hand {number}.\n", 1))
-        run("--resume", "--step")
-        assert f"By hand {number}." in endpoint.prompts[number - 1]
-    assert len(endpoint.prompts) == 6 and len(saved_runs()) == 1
-
-
-def test_runs_that_begin_in_the_same_second_get_files_of_their_own(serve, run, monkeypatch):
-    monkeypatch.setattr("time.strftime", lambda pattern: "20261121-101500.yaml")
-    for problem in ("First", "Second"):
-        serve(REPLIES[0])
-        run("--problem", problem)
-    saved = {path.name: yaml.safe_load(path.read_text())["problem"] for path in saved_runs()}
-    assert saved == {"20261121-101500.yaml": "First", "20261121-101500-2.yaml": "Second"}
-
-
-def test_processes_at_once_lose_no_thought(serve):
-    serve(*[REPLIES[0]] * 6)
-    processes = [start("--step", "--problem", f"Problem {number}") for number in range(6)]
-    for process in processes:
-        process.communicate(timeout=30)
-    problems = {yaml.safe_load(path.read_text())["problem"] for path in saved_runs()}
-    assert problems == {f"Problem {number}" for number in range(6)}
-
-
-@pytest.mark.parametrize("change", ["by another run", "by hand"])
-def test_a_run_that_was_changed_meanwhile_goes_on_in_another_file(serve, run, change):
-    serve(REPLIES[0])
-    run("--step", "--run", "a.yaml")
-    path, other_path = pathlib.Path("a.yaml"), pathlib.Path("a-2.yaml")
-
-    def meanwhile(handler):
-        text = path.read_text()
-        path.write_text(text + ("\n" if change == "by hand" else text[text.index("- thought") :]))
-        completion(REPLIES[1])(handler)
-
-    serve(meanwhile, *REPLIES[2:])
-    result = run("--resume", "--run", "a.yaml")
-    assert (result.status, result.out) == (0, TRACE) and "this run goes on in a-2.yaml" in result.err
-    assert saved_thoughts(path)[0] == saved_thoughts(other_path)[0]
-    assert len(saved_thoughts(other_path)) == 6 and len(saved_thoughts(path)) < 6
-
-
-def test_the_file_is_yaml_in_block_literals_that_a_person_can_read(serve, run):
-    thinking = 'Tab\there, trailing  \n\n  "indented": $\\frac12$ # 甲 🚄'
-    first = reply(thinking, ["[Pending] A", "[Pending] Conclusion"], solution="s", A="x: 2", marks={"A": "sign?"})
-    serve(first, reply(changes=[("s", "t"), (None, "u")]), END)
-    run("--problem", "  How\n\nmany?")
-    text = saved_runs()[0].read_text(encoding="utf-8")
-    assert text.startswith("problem: |2-\n    How\n\n  many?\nthoughts:\n- thought_number: 1\n  current_thinking: |-\n")
-    assert all(line in text for line in thinking.split("\n")) and '\\"' not in text
-    assert "A\n    status: Pending\n    result: |-\n      x: 2\n    mark: |-\n      sign?\n" in text
-    first, second = yaml.safe_load(text)["thoughts"][:2]
-    assert first["current_thinking"] == thinking
-    assert list(first) == ["thought_number", "current_thinking", "planning", "next_thought_needed", "solution", "cost"]
-    assert second["solution_changes"] == [{"old": "s", "new": "t"}, {"new": "u"}]
-
-
-def test_a_kept_result_stands_behind_its_description(serve, run):
-    serve(reply(Solve="x = 2"), reply())
-    run("--max-thoughts", "2")
-    assert saved_runs()[0].read_text().count("Solve\n    status: Done\n    result: |-\n      x = 2\n") == 2
-
-
-@pytest.mark.parametrize("text", [
-    "null", "\ta\r\nb", "\ufeffx", "Done", "- a\n\n\n", "x \n  \n y", "\tp\x0c\n# 2", "\ta\x0c\\theta", "a\x85\u2028b"
-])
-def test_any_problem_survives_being_saved(serve, run, text):
-    endpoint = serve(REPLIES[0])
-    run("--problem", text)
-    assert run("--resume", "0", "--show-prompt").out == endpoint.prompts[0]
-
-
-@pytest.mark.parametrize("text", [
-    "\ufeffa\tb\ufeff", "null", "# x\n#", "a: b\n\n  c", "'x", "  12\n+ 5", "Done", "!A &b *c", "\u00a0x\u3000"
-])
-def test_any_thought_survives_being_saved(serve, run, text):
-    first = reply("x", solution="x").replace("|-\n  x", "|2-\n  " + text.replace("\n", "\n  "))
-    endpoint = serve(first)
-    run("--step")
-    assert text.strip("\u3000") in run("--resume", "--show-prompt").out.replace("\n    ", "\n")
-    assert len(endpoint.requests) == 1
-
-
-def test_a_solution_changed_by_hand_is_what_is_continued(serve, run):
-    endpoint = serve(reply(solution="It is 41."), END)
-    run("--step")
-    (path,) = saved_runs()
-    path.write_text(path.read_text().replace("It is 41.", "It is 42."))
-    assert run("--resume").out.endswith("\nIt is 42.\n======================\n\n") and "It is 42." in endpoint.prompts[1]
-
-
-def test_a_run_that_was_put_into_the_folder_is_resumed(run):
-    pathlib.Path("runs").mkdir()
-    shutil.copy(RECORDINGS / "planted-debt.yaml", "runs")
-    assert "This is Thought 3." in run("--resume", "--show-prompt").out
+def replace_last(path, old, new):
+    before, after = path.read_text(encoding="utf-8").rsplit(old, 1)
+    path.write_bytes(f"{before}{new}{after}".encode("utf-8", "surrogateescape"))
 
 
 def all_files():
     return {path: path.read_bytes() for path in pathlib.Path().rglob("*") if path.is_file()}
 
 
+@pytest.mark.parametrize("answers, arguments, message, options", [
+    ([*REPLIES[:2], error(401, "No.")], [], "401: No.", []),
+    ([*REPLIES[:2], "One.", "Two.", "Three."], [], "gave up after 3 rejected replies", []),
+    (REPLIES[:2], ["--max-thoughts", "2"], "No solution after 2 thoughts", ["--max-thoughts", "4"]),
+    (REPLIES[:1], ["--max-thoughts", "1", "--step"], "No solution after 1 thought", ["--max-thoughts", "2"]),
+    (REPLIES[:1], ["--max-thoughts", "9", "--step"], "Stopped after Thought 1", ["--max-thoughts", "9"]),
+    (REPLIES[:1], ["--run", "my run.yaml", "--model", "big one"], "request 2 was not", ["--model", "big one"]),
+])
+def test_the_command_in_a_message_continues_as_if_nothing_happened(serve, run, answers, arguments, message, options):
+    serve(*answers)
+    stopped = run("--problem", PROBLEM, *arguments)
+    (path,) = all_files()
+    command = ["--resume", str(path), *options]
+    assert stopped.status == ("Stopped" not in message) and message in stopped.err and hint(stopped.err) == command
+    serve()
+    assert hint(run(*command).err) == command
+    serve(*REPLIES[stopped.out.count("\nThought ") :])
+    assert run(*command, "--max-thoughts", "4") == (0, TRACE, "") and [*all_files()] == [path]
+
+
+def test_the_command_can_be_pasted_into_a_shell_whatever_spaces_are_in_its_paths(serve, run, monkeypatch):
+    os.mkdir("my runs")
+    os.symlink(pathlib.Path(MAIN).parent, "my program")
+    monkeypatch.setattr(sys, "argv", ["my program/main.py"])
+    serve(*REPLIES)
+    stopped = run("--problem", PROBLEM, "--step", "--run", "my runs/the first.yaml")
+    command = stopped.err[stopped.err.index("python ") :]
+    assert run_command("sh", "-c", f'python() {{ "{sys.executable}" "$@"; }}; {command}') == (0, TRACE, "")
+
+
+def test_a_start_that_fails_at_once_makes_no_file_and_says_how_to_try_again(solved, serve, run):
+    before, again = all_files(), ["--resume", str(solved.path), "--after", "0"]
+    serve()
+    assert "To continue" not in run().err
+    assert hint(run("--after", "0").err) == again
+    assert hint(run("--after", "0", "--run", "new.yaml").err) == [*again, "--run", "new.yaml"]
+    assert run_and("signal.raise_signal(signal.SIGINT)", "while Thought 1 is awaited", []).err == "Interrupted.\n"
+    assert all_files() == before
+
+
+@pytest.mark.parametrize("latest, other", ["12", "21"])
+def test_the_latest_run_is_the_one_that_was_written_last_whatever_its_name(run, latest, other):
+    os.mkdir("runs")
+    for time, name in enumerate([f"{other}.yaml", f"{latest}.yaml", f".{other}.yaml.99.tmp", "later.txt"]):
+        pathlib.Path("runs", name).write_text(f"problem: Problem {name}\nthoughts: []\n")
+        os.utime(f"runs/{name}", (0, time))
+    os.symlink("nowhere", "runs/.#lock.yaml")
+    shown = lambda *arguments: re.search("# Problem\n\nProblem (.*).yaml\n", run(*arguments, "--show-prompt").out)[1]
+    assert shown("--resume") == shown("--after", "0") == latest
+    assert shown("--resume", f"runs/{other}.yaml") == shown("--resume", f"runs/{other}.yaml", "--after", "0") == other
+
+
+def test_an_interrupted_run_has_printed_its_thoughts_and_is_resumed(serve, run):
+    endpoint = serve(REPLIES[0], silence)
+    process = start("--problem", PROBLEM)
+    endpoint.wait_for_request(2)
+    os.set_blocking(process.stdout.fileno(), False)
+    assert process.stdout.read().decode() == TRACE[: TRACE.index("Thought 2:")]
+    process.send_signal(signal.SIGINT)
+    err = process.communicate(timeout=60)[1]
+    assert process.returncode == 130 and err.startswith(b"Interrupted. To continue: ") and err.count(b"\n") == 1
+    serve(*REPLIES[1:])
+    assert run("--resume").out == TRACE
+
+
+@pytest.mark.parametrize("name, place, count, printed, saved", [
+    ("SIGKILL", "open runs/", 2, 1, 1),
+    ("SIGKILL", "os.rename runs/", 2, 1, 1),
+    ("SIGKILL", "os.rename runs/", 4, 3, 3),
+    ("SIGKILL", "while Thought 4 is awaited", 3, 3, 3),
+    ("SIGINT", "os.mkdir runs", 1, 0, 1),
+    ("SIGINT", "open runs/", 1, 0, 1),
+    ("SIGINT", "os.rename runs/", 2, 1, 2),
+])
+def test_a_kill_loses_no_printed_thought_and_ctrl_c_none_that_came(serve, run, name, place, count, printed, saved):
+    stopped = run_and(f"signal.raise_signal(signal.{name})", place, REPLIES[:count])
+    assert (stopped.status, stopped.out.count("\nThought ")) == (130 if name == "SIGINT" else -9, printed)
+    serve(*REPLIES[saved:])
+    assert run("--resume") == (0, TRACE, "")
+    assert len(os.listdir("runs")) == (2 if stopped.status == -9 and "rename" in place else 1)
+
+
+def test_a_file_that_another_process_makes_at_the_last_moment_is_left_alone():
+    act, place = "open('mine.yaml', 'w').write('theirs')", r"\S+ (\S+ )?mine\.yaml\b"
+    assert run_and(act, place, REPLIES[:1], "--step", "--run", "mine.yaml").status == 0
+    assert pathlib.Path("mine.yaml").read_text() == "theirs" and len(saved_thoughts("mine-2.yaml")) == 1
+
+
+def test_a_full_disk_leaves_no_part_of_a_file_behind():
+    result = run_and("resource.setrlimit(resource.RLIMIT_FSIZE, (99, 99))", "open runs/", REPLIES[:1], "--step")
+    assert (result.status, os.listdir("runs")) == (0, []) and "cannot be saved in runs/" in result.err
+
+
+@pytest.mark.parametrize("is_repaired", [False, True])
+def test_a_folder_that_cannot_be_written_is_said_once_and_the_run_goes_on(serve, run, is_repaired):
+    spoil = lambda handler: (os.rename("runs", "away"), open("runs", "x").close(), completion(REPLIES[1])(handler))
+    repair = lambda handler: (os.remove("runs"), os.rename("away", "runs"), completion(REPLIES[3])(handler))
+    serve(REPLIES[0], spoil, REPLIES[2], repair if is_repaired else REPLIES[3])
+    result = run("-v", "--problem", PROBLEM)
+    assert (result.status, result.out, result.err.count("cannot be saved in runs/")) == (0, TRACE, 1)
+    place = f"saved in {saved_runs()[0]}" if is_repaired else "not saved"
+    assert result.err.splitlines()[-1].startswith(f"4 thoughts, {place}, took 4 requests")
+
+
+def test_a_run_that_another_run_or_a_hand_changes_meanwhile_continues_in_another_file(serve, run):
+    change = lambda handler: (replace_last(path, "Work.", "Another."), completion(REPLIES[1])(handler))
+    serve(REPLIES[0], change, *REPLIES[2:])
+    path = pathlib.Path("a.yaml")
+    run("--problem", PROBLEM, "--step", "--run", "a.yaml")
+    result = run("--resume", "a.yaml")
+    assert (result.status, result.out) == (0, TRACE) and "a-2.yaml" in result.err
+    assert saved_thoughts(path)[0]["current_thinking"] == "Another." and len(saved_thoughts("a-2.yaml")) == 4
+
+
+@pytest.mark.parametrize("arguments, count", [
+    (["--after", "0"], 0),
+    (["--after", "1"], 1),
+    (["--after", "2", "--run", "new.yaml"], 2),
+    (["--resume", "old.yaml", "--after", "3"], 3),
+    (["--resume", "unsolved.yaml", "--run", "new.yaml"], 2),
+])
+def test_a_run_that_starts_from_another_has_the_same_prompts_and_its_own_file(solved, serve, run, arguments, count):
+    shutil.copy(solved.path, "old.yaml")
+    pathlib.Path("unsolved.yaml").write_text(solved.path.read_text().split("- thought_number: 3")[0])
+    before = all_files()
+    assert run(*arguments, "--show-prompt").out == solved.prompts[count]
+    endpoint = serve(*REPLIES[count:])
+    assert run(*arguments) == (0, TRACE, "") and endpoint.prompts == solved.prompts[count:]
+    ((new, _),) = all_files().items() - before.items()
+    assert len(all_files()) == 4 and saved_thoughts(new) == saved_thoughts(solved.path)
+    assert str(new.parent) == ("." if "--run" in arguments else "runs")
+
+
+def test_steps_print_a_run_bit_by_bit(serve, run):
+    serve(*REPLIES, REPLIES[2])
+    steps = [run("--step", "--problem", PROBLEM), *(run("--resume", "--step") for _ in REPLIES[1:])]
+    assert "".join(step.out for step in steps) == TRACE
+    assert [(step.status, "To continue" in step.err) for step in steps] == [(0, True)] * 3 + [(0, False)]
+    (old,), again = saved_runs(), run("--after", "2", "--step")
+    assert again.out == steps[2].out and {old, pathlib.Path(hint(again.err)[1])} == {*saved_runs()}
+
+
+def test_a_solved_run_is_printed_again_without_a_key(solved, run, monkeypatch):
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    before = all_files()
+    assert run("--resume") == run("--resume", "--max-thoughts", "1") == run("--resume", "--step") == (0, TRACE, "")
+    assert all_files() == before
+
+
+def test_quiet_prints_the_solution_to_the_letter_and_nothing_else(serve, run):
+    serve(*REPLIES)
+    assert run("-q", "--max-thoughts", "2")[:2] == (1, "")
+    assert run("--resume", "--quiet") == run("--resume", "-q") == (0, f"{SOLUTION}\n", "")
+
+
+@pytest.mark.parametrize("again", [["--resume"], ["--after", "1"]])
+@pytest.mark.parametrize("option, variable, model", [([], "", "b"), ([], "c", "c"), (["--model", "d"], "c", "d")])
+def test_a_run_keeps_its_last_model_unless_another_is_named(serve, run, monkeypatch, again, option, variable, model):
+    endpoint = serve(*REPLIES[:2], REPLIES[1])
+    run("--step", "--model", "a")
+    run("--resume", "--step", "--model", "b")
+    monkeypatch.setenv("OPENAI_MODEL", variable)
+    run(*again, "--step", *option)
+    assert [request["body"]["model"] for request in endpoint.requests] == ["a", "b", model]
+
+
+def test_what_a_hand_has_changed_is_what_continues(serve, run):
+    endpoint = serve(*REPLIES)
+    run("--max-thoughts", "2")
+    (path,) = saved_runs()
+    replace_last(path, "Work.", "By hand.")
+    replace_last(path, "It is 2.", "It may be 2.")
+    assert "\nIt may be 3.\n" in run("--resume").out and saved_runs() == [path]
+    assert "By hand." in endpoint.prompts[2] and "\nIt may be 2.\n" in endpoint.prompts[2]
+
+
+def test_the_file_is_yaml_in_block_literals_that_a_person_can_read(serve, run):
+    thinking, plan = 'Tab\there, trailing  \n\n  "indented": $\\frac12$ # 甲 🚄', ["[Pending] A", "[Pending] Conclusion"]
+    serve(reply(thinking, plan, solution="s", A="x: 2", marks={"A": "sign?"}), reply(plan=plan, changes=[("s", "t")]))
+    run("--problem", "  How\n\nmany?", "--max-thoughts", "2")
+    text = saved_runs()[0].read_text(encoding="utf-8")
+    assert re.fullmatch(r"\d{8}-\d{6}\.yaml", saved_runs()[0].name)
+    assert text.startswith("problem: |2-\n    How\n\n  many?\nthoughts:\n- thought_number: 1\n  current_thinking: |-\n")
+    assert all(line in text for line in thinking.split("\n")) and '\\"' not in text
+    assert text.count("A\n    status: Pending\n    result: |-\n      x: 2\n    mark: |-\n      sign?\n") == 2
+    first, second = yaml.safe_load(text)["thoughts"]
+    assert first["current_thinking"] == thinking and second["solution_changes"] == [{"old": "s", "new": "t"}]
+    assert list(first) == ["thought_number", "current_thinking", "planning", "next_thought_needed", "solution", "cost"]
+
+
+@pytest.mark.parametrize("text", [
+    "null", "\ta\rb", "\ufeffx", "- a\n\n\n", "x \n  \n y", "\tp\x0c\n# 2", "a " * 99 + "\x0c\\theta", "\x85\u2028b"
+])
+def test_any_problem_survives_being_saved(serve, run, text):
+    endpoint = serve(REPLIES[0])
+    run("--problem", text)
+    assert run("--after", "0", "--show-prompt").out == endpoint.prompts[0]
+
+
+@pytest.mark.parametrize("text", [
+    "\ufeffa\tb\ufeff", "null", "# x\n#", "a: b\n\n  c", "'x", "  12\n+ 5", "Done", "!A &b *c", "\u00a0x\u3000"
+])
+def test_any_thought_survives_being_saved(serve, run, text):
+    endpoint = serve(reply("x", solution="x").replace("|-\n  x", "|2-\n  " + text.replace("\n", "\n  ")))
+    run("--step")
+    prompt = run("--resume", "--show-prompt").out.replace("\n    ", "\n")
+    assert text.strip("\u3000") in prompt and len(endpoint.requests) == 1
+
+
 @pytest.mark.parametrize("arguments, message", [
-    (["--problem", " \n"], "the problem is blank"),
+    (["--problem", " \n"], "blank"),
+    (["--problem", "Gr\udcf6\udcdfe"], "not UTF-8"),
     (["--max-thoughts", "0"], "--max-thoughts must be at least 1"),
-    (["--max-thoughts", "2.5"], "invalid int value: '2.5'"),
-    (["--run", "mine.yaml"], "mine.yaml exists already"),
-    (["--run", "/dev/null"], "/dev/null exists already"),
+    (["--run", "mine.yaml"], "mine.yaml already exists"),
     (["--run", "no/such/folder.yaml"], "is in a folder that does not exist"),
-    (["--resume", "6"], "Thought 6 ends the run: use --resume 5 or lower"),
-    (["--resume", "7"], "--resume 7: runs/"),
-    (["--resume", "-1"], "--resume -1: runs/"),
-    (["--resume", "--show-prompt"], "Thought 6 ends the run: use --resume 5 or lower"),
-    (["--resume", "--max-thoughts", "0"], "--max-thoughts must be at least 1"),
-    (["--resume", "2", "--problem", "x"], "leave out --problem"),
-    (["--resume", "2", "--max-thoughts", "2"], "--max-thoughts must be at least 3: the saved run already has 2"),
-    (["--resume", "2", "--run", "other.yaml"], "other.yaml: No such file or directory"),
-    (["--resume", "2", "--run", "."], ".: Is a directory"),
+    (["--resume", "--run", "mine.yaml"], "mine.yaml already exists"),
+    (["--resume", "--problem", "x"], "leave out --problem"),
+    (["--resume", "--show-prompt"], "Thought 4 ends the run: use --after 3 or lower"),
+    (["--resume", "other.yaml"], "other.yaml: No such file or directory"),
+    (["--resume", "mine.yaml"], "mine.yaml: it is not a saved run"),
+    (["--after", "2", "--max-thoughts", "2"], "--max-thoughts must be at least 3"),
+    (["--after", "4"], "Thought 4 ends the run: use --after 3 or lower"),
+    (["--after", "5"], "Thought 5"),
+    (["--after", "-1"], "--after"),
+    (["--quiet", "--show-prompt"], "not allowed with"),
 ])
 def test_wrong_usage_is_said_and_changes_nothing(solved, run, arguments, message):
     pathlib.Path("mine.yaml").write_text("mine")
     before = all_files()
     result = run(*arguments)
-    assert (result.status, result.out, all_files(), len(solved.requests)) == (2, "", before, 6)
+    assert (result.status, result.out, all_files(), len(solved.requests)) == (2, "", before, 4)
     assert message in result.err.splitlines()[-1]
 
 
 def test_without_a_saved_run_there_is_nothing_to_resume(run):
-    result = run("--resume")
-    assert result.status == 2 and "there is no run in runs/" in result.err and os.listdir() == []
+    assert "there is no run in runs/" in run("--resume").err and os.listdir() == []
 
 
 @pytest.mark.parametrize("old, new, message", [
-    ("status: Done", "status: done", "Thought 1: the status of the step 'Understand the problem' is 'done'"),
-    ("next_thought_needed", "more", "Thought 1: next_thought_needed is missing"),
-    ("problem: |-", "puzzle: |-", "it is not a saved run"),
-    ("problem: |-", "problem: [", "it is not valid YAML"),
-    ("problem: |-\n  You", "problem:\n  - You", "it is not a saved run"),
-    ("\n- thought_number: 2", "\n# planted\n- thought_number: 2", "YAML would ignore the comment '# planted'"),
-    ("\n- thought_number: 2", "\n  thought_number: 2", "the key 'thought_number' is given twice"),
-    ("requests: 1", "requests: many", "Thought 1: its cost"),
-    ("requests: 1", 'requests: "[1]"', "Thought 1: its cost"),
-    ("next_thought_needed: true", "next_thought_needed: false", "Thought 2: the thought before it ends the run"),
-    ("You", "\udce9", "'utf-8' codec can't decode"),
+    ("status: Done", "status: Finished", "Thought 4: the status of the step 'Conclusion' is 'Finished'"),
+    ("corrected\n", "corrected\n    reslut: x\n", "Thought 4: the key 'reslut' of the step 'Write' is unknown"),
+    ("  planning:", "  my_note: x\n  planning:", "Thought 4: the key 'my_note' is unknown"),
+    ("  - old:", "  - odl:", "Thought 3: the key 'odl'"),
+    ("It is 2", "It is 7", "Thought 3: the passage '2' occurs 0 times"),
+    ("needed: true", "needed: false", "Thought 3: next_thought_needed is false, but the step 'Conclusion' is not Done"),
+    ("status: Pending", "status: Done", "Thought 4: the thought before it ends the run"),
+    ("requests: 1", "requests: many", "Thought 4: .*cost"),
+    ("requests: 1", "my_note: 1", "Thought 4: .*cost"),
+    ("model: |-\n      gpt-6-luna", "model: [a]", "Thought 4: .*cost"),
+    ("- thought_number: 4\n", "- nothing\n- thought_number: 4\n", "Thought 4"),
+    ("problem: |-", "my_note: x\nproblem: |-", "it is not a saved run"),
+    ("problem: |-\n  How", "problem:\n  - How", "it is not a saved run"),
+    ("thoughts:\n", "thoughts:\n[\n", "line 5: it is not valid YAML"),
+    ("thoughts:", "# planted\nthoughts:", "line 3: YAML would ignore the comment '# planted'"),
+    ("thoughts:", "problem: x\nthoughts:", "line 3: the key 'problem' is given twice"),
+    ("How", "\udce9", "line 2: it is not UTF-8"),
 ])
-def test_a_broken_file_is_wrong_usage(solved, run, old, new, message):
-    (path,) = saved_runs()
-    text = path.read_text(encoding="utf-8").replace(old, new, 1)
-    path.write_text(text, encoding="utf-8", errors="surrogateescape")
-    before = path.read_bytes()
-    result = run("--resume", "2")
-    assert result.status == 2 and message in result.err.splitlines()[-1]
-    assert path.read_bytes() == before
-
-
-def test_a_folder_that_can_no_longer_be_written_is_said_once_and_the_run_goes_on(serve, run):
-    def remove_the_folder(handler):
-        shutil.rmtree("runs")
-        pathlib.Path("runs").write_text("")
-        completion(REPLIES[1])(handler)
-
-    serve(REPLIES[0], remove_the_folder, *REPLIES[2:])
-    result = run("-v")
-    assert (result.status, result.out, result.err.count("cannot be saved in runs/")) == (0, TRACE, 1)
-    assert "6 thoughts, not saved: " in result.err.splitlines()[-1]
-
-
-def test_a_full_disk_leaves_no_part_of_a_file_behind(serve):
-    serve(*REPLIES)
-    result = run_shell("> /dev/null", before='ulimit -f 1; trap "" XFSZ;')
-    assert (result.status, saved_runs()) == (0, []) and "cannot be saved" in result.err
-
-
-def with_usage(reply, prompt_tokens, completion_tokens, **details):
-    usage = {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens, "prompt_tokens_details": details}
-    return completion(reply, usage=usage)
+def test_a_fault_in_a_saved_run_is_said_with_its_place_and_harms_no_start_before(solved, serve, run, old, new, message):
+    replace_last(solved.path, old, new)
+    before, endpoint = all_files(), serve(reply())
+    result = run("--resume")
+    assert (result.status, result.out, all_files()) == (2, "", before)
+    assert re.match(f"{solved.path}: {message}", result.err) and result.err.count("\n") == 1
+    assert run("--after", "2", "--step").status == (0 if "Thought" in message else 2)
+    assert all(request["body"]["model"] == "gpt-6-luna" for request in endpoint.requests)
 
 
 def test_the_cost_of_all_tries_is_saved_and_summed_up_over_a_resumed_run(serve, run):
-    serve(with_usage("nonsense", 100, 10, cached_tokens=64), with_usage(REPLIES[0], 200, 20))
-    run("--step")
+    usage = {"prompt_tokens": 500, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 64}}
+    serve(*(completion(text, usage=usage) for text in ("nonsense", *REPLIES[:2])), *REPLIES[2:])
+    run("--step", "--model", "small")
     cost = yaml.safe_load(saved_runs()[0].read_text())["thoughts"][0]["cost"]
     assert list(cost) == ["model", "requests", "seconds", "prompt_tokens", "cached_tokens", "completion_tokens"]
-    assert [cost[key] for key in cost if key != "seconds"] == ["gpt-6-luna", 2, 300, 64, 30]
-    endpoint = serve(with_usage(REPLIES[1], 1000, 100), *REPLIES[2:])
-    last_line = run("--resume", "-v").err.splitlines()[-1]
-    total = r"gpt-6-luna, 7 requests, [\d.]+ seconds, 1,300 prompt tokens, 64 cached tokens, 130 completion tokens"
-    assert re.fullmatch(rf"6 thoughts, saved in {saved_runs()[0]}: {total}", last_line)
-    assert "prompt_tokens" not in endpoint.prompts[-1]
+    assert [cost[key] for key in cost if key != "seconds"] == ["small", 2, 1000, 128, 20]
+    last_line = run("--resume", "-v", "--model", "big").err.splitlines()[-1]
+    total = r"5 requests, [\d.]+ seconds, 1,500 prompt tokens, 192 cached tokens, 30 completion tokens \(small, big\)"
+    assert re.match(f"4 thoughts, saved in {saved_runs()[0]}, took {total}", last_line)

@@ -1,66 +1,76 @@
 """A run in a file: YAML with every text as a block literal, so that a person can read it and edit it."""
 
+import contextlib
+import itertools
 import logging
+import os
 import pathlib
 import time
 
 import yaml
 
-from utils.cost import UNITS
-from utils.errors import NotAThought
-from utils.read_reply import STATUSES, read_thought
-from utils.read_yaml import load_yaml
-from utils.solution import is_over, solution_so_far
-from utils.text import CONTROL_CHARACTER
+from utils.errors import InvalidThought, RunFailed
+from utils.load_yaml import load_yaml
+from utils.read_thought import CONTROL_CHARACTER, read_thought
+from utils.thought import COST_KEYS, STATUSES, is_over, solution_so_far
 
 FOLDER = pathlib.Path("runs")
+READ_COST = {"model": str.strip, **dict.fromkeys(COST_KEYS, int), "seconds": float}
 
 log = logging.getLogger("chain_of_thought")
 
 
 class SavedRun:
-    """The file of a run. path: pathlib.Path, or None for a new one; content: bytes, or None before there is any."""
+    """The file of a run.
 
-    def __init__(self, path=None, content=None):
+    path: pathlib.Path, or None for a new one in FOLDER; content: what the file holds, bytes, or None if there is none
+    yet; old_path: the path of the run that this one starts from, or None.
+    """
+
+    def __init__(self, path=None, content=None, old_path=None):
         self.path = path or FOLDER / time.strftime("%Y%m%d-%H%M%S.yaml")
         self.content = content
+        self.old_path = old_path
         self.has_failed = False
 
     def save(self, shared):
-        """Write the run, under another name if its file was changed meanwhile. The first failure is logged."""
+        """Write the run to its file. The first failure is logged, and the run goes on."""
         run = {"problem": shared["problem"], "thoughts": shared["thoughts"]}
-        content = yaml.dump(run, Dumper=RunDumper, sort_keys=False, allow_unicode=True, width=float("inf")).encode()
-        first_path, had_content, number = self.path, self.content is not None, 1
+        content = yaml.dump(run, Dumper=RunDumper, sort_keys=False, allow_unicode=True, width=float("inf"))
         try:
             self.path.parent.mkdir(exist_ok=True)
-            while not self.replace(content):
-                number += 1
-                self.path = first_path.with_name(f"{first_path.stem}-{number}{first_path.suffix}")
-            if number > 1 and had_content:
-                log.warning("%s was changed by another run or by hand: this run goes on in %s.", first_path, self.path)
+            self.write(content.encode())
             self.has_failed = False
         except OSError as error:
             if not self.has_failed:
                 log.warning("The run cannot be saved in %s: %s.", self.path, error.strerror)
             self.has_failed = True
 
-    def replace(self, content):
-        """Replace the file, if it is as this run left it. Returns whether it was."""
-        temporary = self.path.with_name(f"{self.path.name}.tmp")
+    def write(self, content):
+        """Replace the file, or take a free name if there is none yet or if it is not as this run left it."""
+        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
         try:
-            file = open(temporary, "xb")  # Of two processes, only one gets past this line.
-        except FileExistsError:
-            return False
-        try:
-            with file:
-                file.write(content)
-            if self.path.exists() and self.path.read_bytes() != self.content:
-                return False
+            temporary.write_bytes(content)
+            if self.content is None:
+                self.take_free_name()
+            elif self.path.exists() and self.path.read_bytes() != self.content:
+                changed_path = self.path
+                self.take_free_name()
+                log.warning("%s was changed by another run or by hand: continuing in %s.", changed_path, self.path)
             temporary.replace(self.path)
             self.content = content
-            return True
         finally:
             temporary.unlink(missing_ok=True)
+
+    def take_free_name(self):
+        """Create the file or, if it exists, the first of FILE-2, FILE-3, ... that does not."""
+        stem = self.path.stem
+        for number in itertools.count(2):
+            with contextlib.suppress(FileExistsError):
+                self.path.touch(exist_ok=False)
+                self.content = b""
+                return
+            self.path = self.path.with_name(f"{stem}-{number}{self.path.suffix}")
 
 
 def latest_path():
@@ -68,37 +78,58 @@ def latest_path():
     return max(FOLDER.glob("[!.]*.yaml"), key=lambda path: path.stat().st_mtime_ns, default=None)
 
 
-def load_run(path):
-    """The shared store of a saved run, and its SavedRun. Raises OSError, or NotAThought with what is wrong with it."""
-    content = path.read_bytes()
-    run = load_yaml(content.decode("utf-8-sig"))
-    is_run = isinstance(run, dict) and set(run) == {"problem", "thoughts"} and isinstance(run["problem"], str)
-    if not is_run or not isinstance(run["thoughts"], list):
-        raise NotAThought("it is not a saved run, which has a problem and a list of thoughts, and nothing else")
+def load_run(path, count=None):
+    """Read a saved run, or only its first `count` thoughts, so that whatever is wrong with the others does no harm.
+
+    Returns its shared store, the model of its last thought (str or None), and the content of the file (bytes).
+    Raises RunFailed with the file and what is wrong with it.
+    """
+    try:
+        content = path.read_bytes()
+        return *read_run(load_yaml(content.decode("utf-8-sig")), count), content
+    except OSError as error:
+        reason = error.strerror
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        reason = f"line {line}: it is not UTF-8"
+    except InvalidThought as error:
+        reason = error.reason
+    raise RunFailed(f"{path}: {reason}.")
+
+
+def read_run(run, count):
+    """The shared store and the last model in what load_yaml made of a saved run. Raises InvalidThought."""
+    is_run = isinstance(run, dict) and set(run) == {"problem", "thoughts"}
+    if not is_run or not isinstance(run["problem"], str) or not isinstance(run["thoughts"], list):
+        raise InvalidThought("it is not a saved run, which has a problem and a list of thoughts, and nothing else")
+    if count is not None and count > len(run["thoughts"]):
+        raise InvalidThought(f"it has no Thought {count}; the last one is Thought {len(run['thoughts'])}")
+    try:
+        model = READ_COST["model"](run["thoughts"][-1]["cost"]["model"])
+    except (LookupError, TypeError):
+        model = None
     thoughts = []
-    for number, fields in enumerate(run["thoughts"], 1):
+    solution = None
+    for number, fields in enumerate(run["thoughts"][:count], 1):
         try:
             if thoughts and is_over(thoughts[-1]):
-                raise NotAThought("the thought before it ends the run")
-            thought = {"thought_number": number, **read_thought(fields, solution_so_far(thoughts), is_last=True)}
-            thoughts.append({**thought, **({"cost": read_cost(fields["cost"])} if fields.get("cost") else {})})
-        except NotAThought as fault:
-            raise NotAThought(f"Thought {number}: {fault}") from None
-        except (ValueError, TypeError, AttributeError):
-            raise NotAThought(f"Thought {number}: its cost cannot be read") from None
-    return {"problem": run["problem"], "thoughts": thoughts}, SavedRun(path, content)
-
-
-def read_cost(fields):
-    model = {"model": fields["model"]} if fields.get("model") else {}
-    return {**model, **{key: (float if key == "seconds" else int)(fields[key]) for key in UNITS if key in fields}}
+                raise InvalidThought("the thought before it ends the run")
+            cost = fields.pop("cost", None) or {}
+            thought = read_thought(fields, number, [], solution)
+            cost = {key: READ_COST[key](value) for key, value in cost.items()}
+        except InvalidThought as error:
+            raise InvalidThought(f"Thought {number}: {error.reason}") from None
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise InvalidThought(f"Thought {number}: it is not a mapping, or its cost cannot be read") from None
+        thoughts.append({**thought, "cost": cost} if cost else thought)
+        solution = solution_so_far([thought], solution)
+    return {"problem": run["problem"], "thoughts": thoughts}, model
 
 
 class RunDumper(yaml.SafeDumper):
     """Writes every text but keys and statuses as a block literal, if YAML can hold it in one."""
 
-    # A tab as \x09: the reader takes \t for a slip such as "\theta".
-    ESCAPE_REPLACEMENTS = {key: value for key, value in yaml.SafeDumper.ESCAPE_REPLACEMENTS.items() if key != "\t"}
+    ESCAPE_REPLACEMENTS = {'"': '"', "\\": "\\", "\n": "n"}  # The others as \x0C, not as \f, which load_yaml refuses.
 
     def choose_scalar_style(self):
         text, is_text = self.event.value, self.event.implicit[1]

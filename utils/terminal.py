@@ -12,21 +12,19 @@ import time
 import unicodedata
 
 from utils.errors import RunFailed
-from utils.text import CONTROL_CHARACTER
 
-PLAIN, HEADING, UNCHANGED, DOUBT, ERROR = "", "\033[1m", "\033[2m", "\033[35m", "\033[1;31m"
+STYLES = {"plain": "", "heading": "\033[1m", "unchanged": "\033[2m", "doubt": "\033[35m", "error": "\033[1;31m"}
 ERASE = "\r" + " " * len("Thought 99: 99999 s") + "\r"  # In spaces, which every terminal knows.
 
 # Chinese and Japanese, which wrap between characters, but not before closing punctuation or after opening.
 CJK = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u30ff\u3220-\u9fff\uf900-\ufaff\uff10-\uff9f\U00020000-\U0003ffff"
 CHUNK = re.compile(rf"\s*[（［｛「『【《〈“‘]*(?:[{CJK}][、。，．：；？！）］｝」』】》〉”’ー々]*|[^\s{CJK}]+)|\s+")
-# "  ", "  - ", "  12. ", "  - [Verification Needed] "
-INDENT = re.compile(r"\s*(?:(?:[-*+•]|\d+[.)])\s+)?(?:\[(?:Pending|Done|Verification Needed)\] )?")
+INDENT = re.compile(r"\s*(?:(?:[-*+•]|\d+[.)])\s+(?:\[[^]]*\] )?)?")  # "  ", "  - ", "  12. ", "  - [Done] "
 FENCE = re.compile(r"\s*(?:[-+] )?(`{3,})([^`]*)$")
 
 
 def print_text(text):
-    """Print to stdout at once. Raises RunFailed, without words if a pipe was closed, as by `| head`."""
+    """Print to stdout at once. Raises RunFailed, with an empty message if the pipe was closed, as by `| head`."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
         print(text.encode(encoding, "replace").decode(encoding), end="", flush=True)
@@ -40,20 +38,24 @@ def is_terminal(stream):
     return hasattr(stream, "isatty") and stream.isatty()  # It may be None, or an object that can only write.
 
 
-def lay_out(parts):
-    """The printed form of parts (text, style) of whole lines: wrapped and styled on a terminal, plain elsewhere."""
+def print_trace(parts):
+    """Print parts (text, style) of whole lines: wrapped and styled on a terminal, as they are elsewhere."""
     if not is_terminal(sys.stdout):
-        return "".join(f"{text}\n" for text, _ in parts)
+        print_text("".join(f"{text}\n" for text, _ in parts))
+        return
     width = shutil.get_terminal_size().columns
-    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
-        parts = [(text, PLAIN) for text, _ in parts]
-    lines = [(line, style) for text, style in parts for line in wrap_text(text, width)]
-    return "".join(f"{style}{line}\033[0m\n" if style and line else f"{line}\n" for line, style in lines)
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    lines = []
+    for text, style in parts:
+        begin = "" if is_plain else STYLES[style]
+        lines += [f"{begin}{line}\033[0m\n" if begin and line else f"{line}\n" for line in wrap_text(text, width)]
+    print_text("".join(lines))
 
 
 def wrap_text(text, width):
     """The lines of a text, wrapped except those in code fences."""
-    lines, opening = [], None
+    lines = []
+    opening = None
     for line in text.split("\n"):
         fence = FENCE.match(line)
         lines += [line] if fence or opening else wrap_line(line, width)
@@ -87,34 +89,44 @@ def count_columns(text):
     )
 
 
-class LogFormatter(logging.Formatter):
-    """For a log on a terminal: erases the status line, and shows control characters instead of sending them."""
+class LogHandler(logging.StreamHandler):
+    """Logs to stderr. On a terminal it erases the status line, and shows control characters instead of sending them."""
 
     def format(self, record):
         message = super().format(record)
         if not is_terminal(sys.stderr):
             return message
-        return ERASE + CONTROL_CHARACTER.sub(lambda found: repr(found[0])[1:-1], message)
+        return ERASE + re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", lambda found: repr(found[0])[1:-1], message)
 
 
 @contextlib.contextmanager
 def status_line(text):
     """Show "text: N s" on stderr while the block runs, if it is a terminal and no pager may own the screen."""
-    if not is_terminal(sys.stderr) or not sys.stdout or stat.S_ISFIFO(os.fstat(1).st_mode):
+    if not is_terminal(sys.stderr) or not sys.__stdout__ or stat.S_ISFIFO(os.fstat(1).st_mode):
         yield
         return
-    done, start = threading.Event(), time.monotonic()
+    start = time.monotonic()
+    done = threading.Event()
 
     def tick():
         while not done.is_set():
-            print(f"\r{text}: {time.monotonic() - start:.0f} s", end="", file=sys.stderr, flush=True)
+            write_status(f"\r{text}: {time.monotonic() - start:.0f} s")
             done.wait(1)
 
     ticker = threading.Thread(target=tick, daemon=True)
-    ticker.start()
     try:
+        ticker.start()
         yield
     finally:
         done.set()
-        ticker.join()
-        print(ERASE, end="", file=sys.stderr, flush=True)
+        if ticker.is_alive():
+            ticker.join()
+        write_status(ERASE)
+
+
+def write_status(text):
+    try:
+        if sys.stderr:
+            os.write(sys.stderr.fileno(), text.encode())
+    except OSError:
+        sys.stderr = None  # The terminal is gone. Python flushes it once more as it exits, and that must not fail.

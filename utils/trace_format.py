@@ -1,59 +1,73 @@
-"""The trace: a run as a person reads it, in parts (text, style) for utils/terminal.py to lay out."""
+"""The trace: a run as a person reads it, in parts (text, style) of whole lines for utils/terminal.py to print."""
 
 import itertools
-import re
 import textwrap
 
 from utils.plan_format import compare_plans
-from utils.solution import EVALUATION, find_solution
-from utils.terminal import DOUBT, ERROR, HEADING, PLAIN, UNCHANGED
-
-VERDICT = re.compile(rf"{EVALUATION.pattern}\W*(Minor Issues|Major Error)")
+from utils.thought import COST_KEYS, EVALUATION, MAJOR, MINOR, UNSURE, final_solution
 
 
 def format_run(problem, thoughts):
-    """The problem and all the thoughts. thoughts: as in the shared store."""
-    parts = [(f"🤔 Problem: {problem}\n", PLAIN)]
-    for count in range(1, len(thoughts) + 1):
-        parts += format_last_thought(thoughts[:count])
+    """The problem and the thoughts. problem: str; thoughts: list of thoughts."""
+    parts = [(f"🤔 Problem: {problem}\n", "plain")]
+    for number in range(1, len(thoughts) + 1):
+        parts += format_last_thought(thoughts[:number])
     return parts
 
 
 def format_last_thought(thoughts):
     """The last of the thoughts: its thinking, what it writes of the solution, its plan, and the end of the run."""
-    thought, solution = thoughts[-1], find_solution(thoughts)
+    thought = thoughts[-1]
+    solution = final_solution(thoughts)
     plan_before = thoughts[-2]["planning"] if len(thoughts) > 1 else []
-    title, plan_title, ending = "", "Current", [("-" * 50 + "\n", PLAIN)]
-    if solution is not None:
+    if solution is None:
+        title, plan_title = "", "Current"
+        ending = [("-" * 50 + "\n", "plain")]
+    else:
         title, plan_title = " (Conclusion)", "Final"
-        ending = [("\n=== FINAL SOLUTION ===", HEADING), (solution, PLAIN), ("=" * 22 + "\n", HEADING)]
-    lines = textwrap.indent(thought["current_thinking"], "  ").split("\n")
+        ending = [("\n=== FINAL SOLUTION ===", "heading"), (solution, "plain"), ("=" * 22 + "\n", "heading")]
+    # One part for each style, not for each line, so that a code fence is not torn apart.
+    thinking = itertools.groupby(textwrap.indent(thought["current_thinking"], "  ").split("\n"), verdict_style)
+    plan = compare_plans(thought["planning"], plan_before)
     return [
-        (f"Thought {thought['thought_number']}{title}:", HEADING),
-        # One part for each style, not for each line, so that a code fence stays whole.
-        *[("\n".join(group), style) for style, group in itertools.groupby(lines, verdict_style)],
-        *format_solution(thought, is_over=solution is not None),
-        (f"\n{plan_title} Plan Status:", HEADING),
-        *[(f"  {line}", plan_style(line, is_new)) for line, is_new in compare_plans(thought["planning"], plan_before)],
+        (f"Thought {thought['thought_number']}{title}:", "heading"),
+        *[("\n".join(lines), style) for style, lines in thinking],
+        *format_solution(thought, is_final=solution is not None),
+        (f"\n{plan_title} Plan Status:", "heading"),
+        *[(f"  {line}", step_style(step, is_new)) for line, step, is_new in plan],
         *ending,
     ]
 
 
 def verdict_style(line):
-    verdict = VERDICT.match(line)
-    return PLAIN if not verdict else ERROR if verdict[2] == "Major Error" else DOUBT
+    evaluation = EVALUATION.match(line)
+    verdict = (evaluation[2] or "").title() if evaluation else ""
+    return {MINOR: "doubt", MAJOR: "error"}.get(verdict, "plain")
 
 
-def plan_style(line, is_new):
-    return DOUBT if line.lstrip().startswith("- [Verification Needed]") else PLAIN if is_new else UNCHANGED
+def step_style(step, is_new):
+    if step["status"] == UNSURE:
+        return "doubt"
+    return "plain" if is_new else "unchanged"
 
 
-def format_solution(thought, is_over):
-    """The solution, which at the end of the run stands under FINAL SOLUTION instead, or its changes."""
+def format_solution(thought, is_final):
+    """The solution or its changes. A solution that is final is shown at the end of the run instead."""
     if "solution" in thought:
-        text = textwrap.indent(thought["solution"], "  ")
-        return [] if is_over else [("\nSolution:", HEADING), (text, PLAIN)]
+        return [] if is_final else [("\nSolution:", "heading"), (textwrap.indent(thought["solution"], "  "), "plain")]
     changes = thought.get("solution_changes", [])
     texts = [(mark, change.get(key)) for change in changes for mark, key in (("-", "old"), ("+", "new"))]
-    parts = [(f"  {mark} {textwrap.indent(text, '    ')[4:]}", PLAIN) for mark, text in texts if text]
-    return [("\nChanges to the Solution:", HEADING), *parts] if parts else []
+    parts = [(f"  {mark} {textwrap.indent(text, '    ')[4:]}", "plain") for mark, text in texts if text]
+    return [("\nChanges to the Solution:", "heading"), *parts] if parts else []
+
+
+def format_cost(cost):
+    """A cost, as in utils/thought.py, such as "2 requests, 31.4 seconds, 1,624 prompt tokens (gpt-6-luna)"."""
+    numbers = ", ".join(count(cost[key], key.replace("_", " ")) for key in COST_KEYS if key in cost)
+    return f"{numbers} ({cost['model']})" if "model" in cost else numbers
+
+
+def count(number, things):
+    """Such as "1 thought", "1,624 prompt tokens" or "1.0 seconds". things: the plural noun."""
+    digits = f"{number:,}"
+    return f"{digits} {things.removesuffix('s') if digits == '1' else things}"
