@@ -36,41 +36,35 @@ class SavedRun:
     def save(self, shared):
         """Write the run to its file. The first failure is logged, and the run goes on."""
         run = {"problem": shared["problem"], "thoughts": shared["thoughts"]}
-        content = yaml.dump(run, Dumper=RunDumper, sort_keys=False, allow_unicode=True, width=float("inf"))
+        content = yaml.dump(run, Dumper=RunDumper, sort_keys=False, allow_unicode=True, width=float("inf")).encode()
+        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
         try:
             self.path.parent.mkdir(exist_ok=True)
-            self.write(content.encode())
+            temporary.write_bytes(content)
+            self.take_path()
+            temporary.replace(self.path)
+            self.content = content
             self.has_failed = False
         except OSError as error:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
             if not self.has_failed:
                 log.warning("The run cannot be saved in %s: %s.", self.path, error.strerror)
             self.has_failed = True
 
-    def write(self, content):
-        """Replace the file, or take a free name if there is none yet or if it is not as this run left it."""
-        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
-        try:
-            temporary.write_bytes(content)
-            if self.content is None:
-                self.take_free_name()
-            elif self.path.exists() and self.path.read_bytes() != self.content:
-                changed_path = self.path
-                self.take_free_name()
-                log.warning("%s was changed by another run or by hand: continuing in %s.", changed_path, self.path)
-            temporary.replace(self.path)
-            self.content = content
-        finally:
-            temporary.unlink(missing_ok=True)
-
-    def take_free_name(self):
-        """Create the file or, if it exists, the first of FILE-2, FILE-3, ... that does not."""
-        stem = self.path.stem
+    def take_path(self):
+        """Create the file. If it is another run's, or not as this run left it, create FILE-2, FILE-3, ... instead."""
+        if self.content is not None and (not self.path.exists() or self.path.read_bytes() == self.content):
+            return
+        first_path = self.path
         for number in itertools.count(2):
             with contextlib.suppress(FileExistsError):
                 self.path.touch(exist_ok=False)
-                self.content = b""
-                return
-            self.path = self.path.with_name(f"{stem}-{number}{self.path.suffix}")
+                break
+            self.path = first_path.with_name(f"{first_path.stem}-{number}{first_path.suffix}")
+        if self.content is not None:
+            log.warning("%s was changed by another run or by hand: continuing in %s.", first_path, self.path)
+        self.content = b""
 
 
 def latest_path():
@@ -104,7 +98,7 @@ def read_run(run, count):
         raise InvalidThought("it is not a saved run, which has a problem and a list of thoughts, and nothing else")
     if count is not None and count > len(run["thoughts"]):
         raise InvalidThought(f"it has no Thought {count}; the last one is Thought {len(run['thoughts'])}")
-    try:
+    try:  # The last thought names it even if it is not among the first `count`.
         model = READ_COST["model"](run["thoughts"][-1]["cost"]["model"])
     except (LookupError, TypeError):
         model = None
