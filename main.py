@@ -31,7 +31,6 @@ DEFAULT_PROBLEM = (
 )
 
 log = logging.getLogger("chain_of_thought")
-CLIENT_LOG = logging.getLogger("openai._base_client")  # It says that it waits, and for how long.
 
 
 def main(argv=None):
@@ -68,10 +67,9 @@ def main(argv=None):
 def think(args, shared, save, ask):
     """Do what the arguments ask for. Returns the exit status, and what to tell the user or ""."""
     thoughts = shared["thoughts"]
-    limit = args.max_thoughts
     if args.show_prompt:
-        prep_res = ChainOfThoughtNode(limit, save, ask).prep(shared)
-        print_text(build_prompt(prep_res, format_turn(prep_res, limit)))
+        prep_res = ChainOfThoughtNode(args.max_thoughts, save, ask).prep(shared)
+        print_text(build_prompt(prep_res, format_turn(prep_res, args.max_thoughts)))
         return 0, ""
     is_solved = final_solution(thoughts) is not None
     with contextlib.redirect_stdout(io.StringIO()) if args.quiet else contextlib.nullcontext():
@@ -79,14 +77,14 @@ def think(args, shared, save, ask):
             print_trace(format_run(shared["problem"], thoughts))
         if not is_solved:
             start = ChainOfThoughtNode if args.step else create_chain_of_thought_flow
-            start(limit, save, ask).run(shared)
+            start(args.max_thoughts, save, ask).run(shared)
     solution = final_solution(thoughts)
     if solution is not None:
         if args.quiet:
             print_text(f"{solution}\n")
         return 0, ""
-    if len(thoughts) >= limit:
-        return 1, f"No solution after {count(limit, 'thoughts')}."
+    if len(thoughts) >= args.max_thoughts:
+        return 1, f"No solution after {count(args.max_thoughts, 'thoughts')}."
     return 0, f"Stopped after Thought {len(thoughts)}."
 
 
@@ -112,9 +110,9 @@ def open_run(args, parser):
         parser.error(f"Thought {number} ends the run: use --after {number - 1} or lower")
     if args.max_thoughts <= number and not is_solved:
         parser.error(f"--max-thoughts must be at least {number + 1}: {path} has {count(number, 'thoughts')}")
-    is_new = args.run or args.after is not None
-    saved_run = SavedRun(args.run, None, path) if is_new else SavedRun(path, content)
-    return shared, saved_run, model
+    if args.run or args.after is not None:
+        return shared, SavedRun(args.run, old_path=path), model
+    return shared, SavedRun(path, content), model
 
 
 def how_to_continue(args, number, saved_run):
@@ -165,13 +163,14 @@ def read_problem(argument):
 def set_up_output(verbose):
     """A file or a pipe gets UTF-8; stderr shows our messages and, if verbose, turns and replies."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # A notebook has something else there.
-        own_encoding = sys.stdout.isatty() or "PYTHONIOENCODING" in os.environ
-        sys.stdout.reconfigure(encoding=None if own_encoding else "utf-8")
+        has_encoding = sys.stdout.isatty() or "PYTHONIOENCODING" in os.environ
+        sys.stdout.reconfigure(encoding=None if has_encoding else "utf-8")
+    client_log = logging.getLogger("openai._base_client")  # It says that it waits, and for how long.
     handler = LogHandler()
-    handler.addFilter(lambda record: record.name in (log.name, CLIENT_LOG.name))
+    handler.addFilter(lambda record: record.name in (log.name, client_log.name))
     logging.basicConfig(handlers=[handler], format="%(message)s", force=True)
     log.setLevel(logging.DEBUG if verbose else logging.WARNING)
-    CLIENT_LOG.setLevel(logging.INFO if verbose or is_terminal(sys.stderr) else logging.WARNING)
+    client_log.setLevel(logging.INFO if verbose or is_terminal(sys.stderr) else logging.WARNING)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def test_the_problem_can_come_from_standard_input_and_with_the_line_ends_of_wind
     assert run_python(MAIN, "--problem", "-", "--show-prompt", input=problem, **ASCII) == (0, prompt, "")
 
 
-@pytest.mark.parametrize("after, before, message", [("<&-", "", "input: "), ("", "printf '\\366' |", "not UTF-8")])
+@pytest.mark.parametrize("after, before, message", [("<&-", "", "Bad file"), ("", "printf '\\366' |", "UTF-8")])
 def test_an_unreadable_standard_input_is_wrong_usage(after, before, message):
     result = run_shell(f"--problem - {after}", before)
     assert result.status == 2 and message in result.err.splitlines()[-1]

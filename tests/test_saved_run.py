@@ -282,7 +282,7 @@ def test_any_thought_survives_being_saved(serve, run, text):
 
 @pytest.mark.parametrize("arguments, message", [
     (["--problem", " \n"], "blank"),
-    (["--problem", "Gr\udcf6\udcdfe"], "not UTF-8"),
+    (["--problem", "Gr\udcf6\udcdfe"], "UTF-8"),
     (["--max-thoughts", "0"], "--max-thoughts must be at least 1"),
     (["--run", "mine.yaml"], "mine.yaml already exists"),
     (["--run", "no/such/folder.yaml"], "is in a folder that does not exist"),
