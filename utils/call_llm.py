@@ -109,6 +109,7 @@ def base_url():
     url = urllib.parse.urlsplit(os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1")
     if url.scheme not in ("http", "https") or not url.hostname or url.fragment:
         raise ValueError
+    url.hostname.encode("idna")  # Raises UnicodeError, a ValueError, for a name such as "a..b".
     return url
 
 
