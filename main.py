@@ -100,7 +100,7 @@ def open_run(args, parser):
         return {"problem": args.problem or DEFAULT_PROBLEM, "thoughts": []}, SavedRun(args.run), None
     if args.problem:
         parser.error("--resume and --after continue a saved problem, so leave out --problem")
-    path = pathlib.Path(args.resume) if args.resume else latest_path()
+    path = pathlib.Path(args.resume) if isinstance(args.resume, str) else latest_path()
     if not path:
         parser.error(f"there is no run in {FOLDER}/ to resume")
     shared, model, content = load_run(path, args.after)
@@ -135,7 +135,7 @@ def build_parser():
     add("--model", metavar="NAME", help=f"the model (default: OPENAI_MODEL, the resumed run's, or {DEFAULT_MODEL})")
     add("--max-thoughts", metavar="N", type=int, default=MAX_THOUGHTS, help="the limit (default: %(default)s)")
     add("--run", metavar="FILE", type=pathlib.Path, help=f"save the run in this new file (default: one in {FOLDER}/)")
-    add("--resume", metavar="FILE", nargs="?", const="", help=f"continue this run (default: the latest in {FOLDER}/)")
+    add("--resume", metavar="FILE", nargs="?", const=True, help=f"continue this run (default: the latest in {FOLDER}/)")
     add("--after", metavar="N", type=int, help="start a new run from the first N thoughts of a saved run")
     add("--step", action="store_true", help="think one thought and stop")
     output = parser.add_mutually_exclusive_group()

@@ -69,7 +69,8 @@ class SavedRun:
 
 def latest_path():
     """The run in FOLDER that was written last, or None."""
-    return max(FOLDER.glob("[!.]*.yaml"), key=lambda path: path.stat().st_mtime_ns, default=None)
+    runs = [path for path in FOLDER.glob("[!.]*.yaml") if path.stat().st_size]  # A kill can leave an empty one.
+    return max(runs, key=lambda path: path.stat().st_mtime_ns, default=None)
 
 
 def load_run(path, count=None):
@@ -108,16 +109,21 @@ def read_run(run, count):
         try:
             if thoughts and is_over(thoughts[-1]):
                 raise InvalidThought("the thought before it ends the run")
-            cost = fields.pop("cost", None) or {}
+            cost = fields.pop("cost", None) if isinstance(fields, dict) else None
             thought = read_thought(fields, number, [], solution)
-            cost = {key: READ_COST[key](value) for key, value in cost.items()}
+            thoughts.append({**thought, "cost": read_cost(cost)} if cost else thought)
         except InvalidThought as error:
             raise InvalidThought(f"Thought {number}: {error.reason}") from None
-        except (AttributeError, KeyError, TypeError, ValueError):
-            raise InvalidThought(f"Thought {number}: it is not a mapping, or its cost cannot be read") from None
-        thoughts.append({**thought, "cost": cost} if cost else thought)
         solution = solution_so_far([thought], solution)
     return {"problem": run["problem"], "thoughts": thoughts}, model
+
+
+def read_cost(fields):
+    """The cost of a saved thought, with its numbers as numbers. fields: what load_yaml made of it."""
+    try:
+        return {key: READ_COST[key](value) for key, value in fields.items()}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise InvalidThought("its cost cannot be read") from None
 
 
 class RunDumper(yaml.SafeDumper):
