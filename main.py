@@ -42,6 +42,8 @@ def main(argv=None):
         shared, saved_run, old_model = open_run(args, parser)
     except RunFailed as failure:
         parser.exit(2, f"{failure}\n")
+    except OSError as error:
+        parser.exit(2, f"{error.filename}: {error.strerror}.\n")
     except KeyboardInterrupt:
         parser.exit(130, "Interrupted.\n")
     ask = functools.partial(call_llm, model=args.model or os.environ.get("OPENAI_MODEL") or old_model)

@@ -10,7 +10,7 @@ from utils.errors import InvalidThought, RunFailed
 from utils.plan_format import compare_plans, format_plan_for_prompt, one_line
 from utils.read_reply import read_reply
 from utils.terminal import print_trace, status_line
-from utils.thought import add_costs, final_solution, find_verdict, is_conclusion, is_over, open_steps, solution_so_far
+from utils.thought import add_costs, final_solution, find_verdicts, is_conclusion, is_over, open_steps, solution_so_far
 from utils.trace_format import count, format_cost, format_last_thought
 
 # What every prompt begins with. Edit any sentence: it is plain text that only three double quotes in a row can end.
@@ -236,7 +236,7 @@ class ChainOfThoughtNode(Node):
         shared["solution"] = final_solution(thoughts)
         if self.save:
             self.save(shared)
-        if number > 1 and find_verdict(exec_res["current_thinking"], number - 1) is None:
+        if number > 1 and str(number - 1) not in dict(find_verdicts(exec_res["current_thinking"])):
             log.warning("Thought %d does not evaluate Thought %d.", number, number - 1)
         if is_over(exec_res) and solution_so_far(thoughts) is None:
             log.warning("Thought %d ends the run without a `solution`: its thinking is shown instead.", number)

@@ -30,7 +30,7 @@ def own_environment(monkeypatch, tmp_path):
     signal.signal(signal.SIGINT, signal.default_int_handler)  # nohup and a shell's & ignore it, also in children.
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(time, "sleep", lambda seconds, sleep=time.sleep: sleep(min(seconds, 0.01)))
-    faulthandler.dump_traceback_later(120, exit=True)
+    faulthandler.dump_traceback_later(120, exit=True, file=sys.__stderr__)
     yield
     faulthandler.cancel_dump_traceback_later()
     logging.getLogger().handlers.clear()  # They write to a stream of this test.

@@ -140,9 +140,9 @@ def test_nobody_listening_is_said_with_the_address_and_the_proxy_variables(run, 
     *[("OPENAI_BASE_URL", url) for url in ("localhost:11434/v1", "http://localhost:port/v1", "http:///v1")],
     *[("OPENAI_BASE_URL", f"http://{host}/v1") for host in ("a..b", "[12345::1]", "192.168.1.256:11434")],
     *[("OPENAI_BASE_URL", f"http://secret:{password}@localhost/v1") for password in ("pass#1", "pass/1", "1#pass")],
-    *[("OPENAI_API_KEY", key) for key in ("“sk-secret”", "sk-secret\n")],
+    *[("OPENAI_API_KEY", key) for key in ("sk-secret\udcff", "sk-secret\n")],
     *[("https_proxy", "http://user:secret#1@proxy:8080"), ("ALL_PROXY", "socks5://127.0.0.1:1")],
-    *[("SSL_CERT_FILE", "/secret"), ("OPENAI_ORG_ID", "é")],
+    *[("SSL_CERT_FILE", "/secret"), ("OPENAI_ORG_ID", "\udcff")],
 ])
 def test_a_setting_that_the_client_cannot_use_is_named_but_not_shown(serve, run, monkeypatch, name, value):
     endpoint = serve(FIRST, LAST)

@@ -134,6 +134,7 @@ def with_value(key, value):
     (FENCED.replace("work.", "work:\n```\nx = 1\n```"), "a code fence is not indented"),
     (f"Here:\n\n```yaml\n{BLOCK}solution: a: b\n```", "line 8: it is not valid YAML"),
     (f"{FENCED}\n\n```yaml\nsolution_changes:\n  - new: x\n```", "its solution is in a block of its own"),
+    (f"```yaml\n{BLOCK}solution: x\n```\n{FENCED}", "its solution is in a block of its own"),
 ])
 def test_a_rejection_says_what_is_wrong_on_one_line(text, reason):
     with pytest.raises(InvalidThought, match=re.escape(reason)) as rejection:

@@ -318,6 +318,7 @@ def test_without_a_saved_run_there_is_nothing_to_resume(run):
     ("It is 2", "It is 7", "Thought 3: the passage '2' occurs 0 times"),
     ("needed: true", "needed: false", "Thought 3: next_thought_needed is false, but the step 'Conclusion' is not Done"),
     ("status: Pending", "status: Done", "Thought 4: the thought before it ends the run"),
+    ("      Conclusion", "      End", "Thought 4: the last step of the plan is 'End', not the Conclusion\\.$"),
     ("requests: 1", "requests: many", "Thought 4: .*cost"),
     ("requests: 1", "my_note: 1", "Thought 4: .*cost"),
     ("model: |-\n      gpt-6-luna", "model: [a]", "Thought 4: .*cost"),

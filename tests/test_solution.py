@@ -30,6 +30,7 @@ FIXED = CODE.replace("a = 1", "a = 3").replace("b = 2", "b = 4")
     (CODE, ("if x:\n    a = 1\n    b = 2", "if x:\n    a = 3\n    b = 4"), FIXED),
     (CODE, ("if x:\n\n        a = 1\n        b = 2", "if x:\n        a = 3\n        b = 4"), FIXED),
     (CODE, ("a = 1 b = 2", "a = 3\n        b = 4"), FIXED),
+    ("f:\n    a()\n    b()", ("f: a()\nb()", "g: a()\nb()"), "g: a()\nb()"),  # broken elsewhere
 ])
 def test_a_change_replaces_adds_or_takes_out_a_passage(serve, run, solution, change, result):
     serve(reply(solution=solution), reply(changes=[change]), END)
@@ -84,14 +85,17 @@ def test_without_a_solution_the_thinking_after_the_last_evaluation_is_shown(serv
     (None, reply(changes=[("x", "y")]), "'x' occurs 0 times"),
     (None, reply(EVALUATIONS, DONE, more=False), "would end without a solution"),
     (None, reply(plan=DONE, changes=[(None, "x"), ("x", "")]), "would end without a solution"),
-    ("5", reply(plan=["[Done] Solve"]), "is not the Conclusion: return the whole plan"),
-    ("5", reply(plan=["[Done] Solve", "[Done] Conclusions of the court"]), "is not the Conclusion"),
+    ("5", reply(plan=["[Done] Solve"]), "not the Conclusion: return the whole plan"),
+    ("5", reply(plan=["[Done] Solve", "[Done] Conclusions of the court"]), "'Conclusions of the court', not the Conclusion"),
     ("5", reply(more=False), "next_thought_needed is false, but the step 'Conclusion' is not Done"),
     ("5", reply(plan=["[Done] A", "  [Pending] B", "[Done] Conclusion"], more=False), "but the step 'B' is not Done"),
     ("5", reply(plan=UNSURE, more=False, marks={"Add": "wrong?"}), "but the step 'Add' is not Done"),
     ("5", reply(MAJOR, DONE, more=False), "put the solution right"),
     ("5", reply(MAJOR, DONE, more=False, changes=[("5", "6"), ("6", "5")]), "put the solution right"),
     ("5", reply(MAJOR, DONE, solution="5"), "put the solution right"),
+    *[("5", reply(f"{begin} major error\nMore.", DONE, more=False), "put the solution right") for begin in (
+        "Evaluation of Thought 1:\n\n ", "Evaluation of Thought 1 (the sum): VERDICT:", "1. evaluation of thought 1 is a",
+    )],
 ])
 def test_what_is_wrong_half_done_or_refuted_is_asked_for_again_at_the_limit_too(serve, run, first, bad, reason):
     endpoint = serve(reply(solution=first), bad, reply(MAJOR, DONE, more=False, solution="4"))
@@ -134,6 +138,7 @@ def test_an_unchanged_step_keeps_its_sub_steps_and_their_results(serve, run):
     serve(first, again, again)
     out = run("--max-thoughts", "3").out
     assert last_plan(out) == re.split(r"Plan \w+:\n", out)[1].split("\n\n")[0] and ": x = 2\n" in last_plan(out)
+    assert run("--resume", "--max-thoughts", "4", "--show-prompt").status == 0  # It can be read again.
 
 
 def test_equal_descriptions_keep_their_own_results(serve, run):

@@ -41,7 +41,7 @@ def missing_indent(passage, old):
     """The white space that the second line of `old` lacks in comparison with the second line of the passage."""
     lines = [line for line in passage.split("\n") if line.strip()]
     old_lines = [line for line in old.split("\n") if line.strip()]
-    if len(lines) == 1 or len(old_lines) == 1:
+    if len(old_lines) == 1 or lines[0].split() != old_lines[0].split():  # The lines do not break at the same place.
         return ""
     return indent_of(lines[1])[len(indent_of(old_lines[1])) :]
 

@@ -53,13 +53,12 @@ def find_block(reply):
 def read_block(match):
     """The YAML in a match of BLOCK, without its indentation."""
     block = textwrap.dedent(match[1])
-    rest = match.string[match.end() :]
+    if set(SOLUTION_KEY.findall(match.string)) > set(SOLUTION_KEY.findall(block)):
+        raise InvalidThought("its solution is in a block of its own", "write one block, with the solution last")
     if not match[2]:
         # A fence without a partner at the end of the reply closes the block, indented or glued to the last line.
         return re.sub(r"`{3,}\Z", "", block) if len(re.findall("`{3,}", block)) % 2 else block
-    next_fence = FENCE.search(rest)
+    next_fence = FENCE.search(match.string, match.end())
     if next_fence and not next_fence[1].strip():  # With a tag, it begins a code block of the model's own.
         raise InvalidThought(*CUT)
-    if SOLUTION_KEY.search(rest):
-        raise InvalidThought("its solution is in a block of its own", "write one block, with the solution last")
     return block

@@ -4,7 +4,7 @@ import re
 
 from utils.errors import InvalidThought, quote
 from utils.thought import CHANGE_KEYS, MAJOR, REQUIRED_KEYS, STATUSES, STEP_KEYS, THOUGHT_KEYS
-from utils.thought import answer_in_thinking, complete_plan, dedent, find_verdict, is_conclusion
+from utils.thought import answer_in_thinking, complete_plan, dedent, find_verdicts, is_conclusion
 from utils.thought import open_steps, solution_so_far
 
 # All but newline and tab, and what else a terminal or YAML cannot take. "\frac" in double quotes makes one.
@@ -43,7 +43,8 @@ def check_end(thought, solution):
     new_solution = solution_so_far([thought], solution)
     steps = open_steps(thought["planning"])
     if not is_conclusion(thought["planning"][-1]):
-        raise InvalidThought("the last step of the plan is not the Conclusion", "return the whole plan")
+        last_step = quote(thought["planning"][-1]["description"])
+        raise InvalidThought(f"the last step of the plan is {last_step}, not the Conclusion", "return the whole plan")
     if steps and not thought["next_thought_needed"]:
         raise InvalidThought(f"next_thought_needed is false, but the step {quote(steps[0]['description'])} is not Done")
     if steps:
@@ -51,8 +52,8 @@ def check_end(thought, solution):
     if not (answer_in_thinking(thought) if new_solution is None else new_solution):
         raise InvalidThought("the run would end without a solution", "write it")
     number_before = thought["thought_number"] - 1
-    is_refuted = find_verdict(thought["current_thinking"], number_before) == MAJOR
-    if is_refuted and solution is not None and new_solution == solution:
+    is_refuted = (str(number_before), MAJOR) in find_verdicts(thought["current_thinking"])
+    if is_refuted and solution is not None and new_solution.split() == solution.split():
         raise InvalidThought("it ends the run with the solution that it calls a Major Error", "put the solution right")
 
 

@@ -37,7 +37,7 @@ class SavedRun:
         """Write the run to its file. The first failure is logged, and the run goes on."""
         run = {"problem": shared["problem"], "thoughts": shared["thoughts"]}
         content = yaml.dump(run, Dumper=RunDumper, sort_keys=False, allow_unicode=True, width=float("inf")).encode()
-        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
+        temporary = self.path.with_name(f".{os.getpid()}.tmp")
         try:
             self.path.parent.mkdir(exist_ok=True)
             temporary.write_bytes(content)
@@ -69,7 +69,8 @@ class SavedRun:
 
 def latest_path():
     """The run in FOLDER that was written last, or None."""
-    runs = [path for path in FOLDER.glob("[!.]*.yaml") if path.stat().st_size]  # A kill can leave an empty one.
+    # A kill can leave an empty file.
+    runs = [path for path in FOLDER.glob("[!.]*.yaml") if path.is_file() and path.stat().st_size]
     return max(runs, key=lambda path: path.stat().st_mtime_ns, default=None)
 
 
@@ -130,6 +131,9 @@ class RunDumper(yaml.SafeDumper):
     """Writes every text but keys and statuses as a block literal, if YAML can hold it in one."""
 
     ESCAPE_REPLACEMENTS = {'"': '"', "\\": "\\", "\n": "n"}  # The others as \x0C, not as \f, which load_yaml refuses.
+
+    def ignore_aliases(self, data):
+        return True  # Thoughts share the steps that did not change, and a person is to read each of them in full.
 
     def choose_scalar_style(self):
         text, is_text = self.event.value, self.event.implicit[1]

@@ -21,8 +21,11 @@ DONE, UNSURE = "Done", "Verification Needed"
 STATUSES = ("Pending", DONE, UNSURE)
 
 MINOR, MAJOR = "Minor Issues", "Major Error"
+# Models decorate the line with the verdict, and now and then put words, or a line break, before the verdict itself.
 EVALUATION = re.compile(
-    rf"^[ \t>*_#`~-]*Evaluation of Thought (\d+)(?:[^\w\n]*((?i:Correct|{MINOR}|{MAJOR})))?", re.MULTILINE
+    r"^[ \t>*_#`~•\d.)-]*Evaluation of Thought (\d+)\b"
+    r"(?:(?:\W*\n\W*|[^\n]{0,40}?)\b(Correct|Minor[ -]+Issues|Major[ -]+Error))?",
+    re.MULTILINE | re.IGNORECASE,
 )
 
 
@@ -48,10 +51,9 @@ def is_over(thought):
     return not open_steps(thought["planning"])
 
 
-def find_verdict(thinking, number):
-    """The verdict on Thought `number`, "" if it is none of the three, or None if the thought is not evaluated."""
-    verdicts = [verdict.title() for evaluated, verdict in EVALUATION.findall(thinking) if evaluated == str(number)]
-    return verdicts[-1] if verdicts else None
+def find_verdicts(text):
+    """The verdicts in a thinking: [(number of the evaluated thought, "Correct", MINOR, MAJOR or "", both str), ...]."""
+    return [(number, " ".join(re.split("[ -]+", verdict)).title()) for number, verdict in EVALUATION.findall(text)]
 
 
 def solution_so_far(thoughts, solution=None):
@@ -73,7 +75,7 @@ def final_solution(thoughts):
 
 def answer_in_thinking(thought):
     """What the thinking says after its last verdict, or all of it if it has none."""
-    return dedent(re.split(rf"{EVALUATION.pattern}.*", thought["current_thinking"], flags=re.MULTILINE)[-1])
+    return dedent(re.split(f"{EVALUATION.pattern}.*", thought["current_thinking"], flags=EVALUATION.flags)[-1])
 
 
 def dedent(text):

@@ -4,7 +4,7 @@ import itertools
 import textwrap
 
 from utils.plan_format import compare_plans
-from utils.thought import COST_KEYS, EVALUATION, MAJOR, MINOR, UNSURE, final_solution
+from utils.thought import COST_KEYS, MAJOR, MINOR, UNSURE, final_solution, find_verdicts
 
 
 def format_run(problem, thoughts):
@@ -40,9 +40,8 @@ def format_last_thought(thoughts):
 
 
 def verdict_style(line):
-    evaluation = EVALUATION.match(line)
-    verdict = (evaluation[2] or "").title() if evaluation else ""
-    return {MINOR: "doubt", MAJOR: "error"}.get(verdict, "plain")
+    styles = {MINOR: "doubt", MAJOR: "error"}
+    return next((styles.get(verdict, "plain") for _, verdict in find_verdicts(line)), "plain")
 
 
 def step_style(step, is_new):
