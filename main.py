@@ -109,7 +109,7 @@ def open_run(args, parser):
     number = len(shared["thoughts"])
     is_solved = final_solution(shared["thoughts"]) is not None
     if is_solved and (args.run or args.after is not None or args.show_prompt):
-        parser.error(f"Thought {number} ends the run: use --after {number - 1} or lower")
+        parser.error(f"Thought {number} ends the run; use --after {number - 1} or less")
     if args.max_thoughts <= number and not is_solved:
         parser.error(f"--max-thoughts must be at least {number + 1}: {path} has {count(number, 'thoughts')}")
     if args.run or args.after is not None:
@@ -135,7 +135,8 @@ def build_parser():
     add = parser.add_argument
     add("--problem", metavar="TEXT", type=read_problem, help="the problem; - reads it from standard input")
     add("--model", metavar="NAME", help=f"the model (default: OPENAI_MODEL, the resumed run's, or {DEFAULT_MODEL})")
-    add("--max-thoughts", metavar="N", type=int, default=MAX_THOUGHTS, help="the limit (default: %(default)s)")
+    limit_help = "stop after N thoughts (default: %(default)s)"
+    add("--max-thoughts", metavar="N", type=int, default=MAX_THOUGHTS, help=limit_help)
     add("--run", metavar="FILE", type=pathlib.Path, help=f"save the run in this new file (default: one in {FOLDER}/)")
     add("--resume", metavar="FILE", nargs="?", const=True, help=f"continue this run (default: the latest in {FOLDER}/)")
     add("--after", metavar="N", type=int, help="start a new run from the first N thoughts of a saved run")
@@ -159,7 +160,7 @@ def read_problem(argument):
         raise argparse.ArgumentTypeError("it is not UTF-8")
     except OSError as error:
         raise argparse.ArgumentTypeError(f"standard input: {error.strerror}")
-    raise argparse.ArgumentTypeError("it is blank")
+    raise argparse.ArgumentTypeError("it must not be blank")
 
 
 def set_up_output(verbose):

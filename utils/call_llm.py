@@ -76,7 +76,7 @@ def request_completion(prompt, model):
     suspects = f"SSL_CERT_FILE and the proxy settings.{proxy_hint()}"
     try:
         client = openai.OpenAI(api_key=key, base_url="http://localhost", timeout=timeout, max_retries=4)
-        suspects = "OPENAI_BASE_URL: it is not a valid address like http://localhost:11434/v1."
+        suspects = "OPENAI_BASE_URL, which should look like http://localhost:11434/v1."
         url = base_url()
         query = dict(urllib.parse.parse_qsl(url.query))
         client = client.with_options(base_url=url._replace(query="").geturl(), default_query=query)
@@ -87,7 +87,7 @@ def request_completion(prompt, model):
     except openai.APIStatusError as error:
         return error.response  # It has no choices, so it is described as an answer that cannot be read is.
     except openai.APIConnectionError as error:
-        suspects = "OPENAI_BASE_URL and its server" if os.environ.get("OPENAI_BASE_URL") else "the network"
+        suspects = "OPENAI_BASE_URL, and whether its server is running" if os.environ.get("OPENAI_BASE_URL") else "the network"
         failure = f"No answer from {address()} ({error.__cause__}). Check {suspects}.{proxy_hint()}"
     except Exception as error:
         failure = f"The OpenAI client failed ({type(error).__name__}). Check {suspects}"
@@ -97,10 +97,10 @@ def request_completion(prompt, model):
 def read_key():
     key = os.environ.get("OPENAI_API_KEY")
     if not key and not os.environ.get("OPENAI_BASE_URL"):
-        advice = "Set it, or point OPENAI_BASE_URL at a server that needs none (Ollama: http://localhost:11434/v1)."
-        raise RunFailed(f"OPENAI_API_KEY is not set. {advice}")
+        other = "OPENAI_BASE_URL to a server that needs no key, such as http://localhost:11434/v1 (Ollama)"
+        raise RunFailed(f"OPENAI_API_KEY is not set. Set it (export OPENAI_API_KEY=...), or set {other}.")
     if key and not (key.isascii() and key.isprintable() and " " not in key):
-        raise RunFailed("OPENAI_API_KEY contains a space or another character that a key cannot have. Set it again.")
+        raise RunFailed("OPENAI_API_KEY contains a space or another character that is not allowed in a key. Set it again.")
     return key or "none"
 
 

@@ -24,7 +24,7 @@ MINOR, MAJOR = "Minor Issues", "Major Error"
 # Models decorate the line with the verdict, and now and then put words, or a line break, before the verdict itself.
 EVALUATION = re.compile(
     r"^[ \t>*_#`~•\d.)-]*Evaluation of Thought (\d+)\b"
-    r"(?:(?:\W*\n\W*|[^\n]{0,40}?)\b(Correct|Minor[ -]+Issues|Major[ -]+Error))?",
+    r"(?:(?:\W*\n\W*|[^\n]{0,40}?)\b(Correct|Minor[ -]+Issues|Major[ -]+Error)\b)?",
     re.MULTILINE | re.IGNORECASE,
 )
 
