@@ -249,7 +249,8 @@ def test_what_a_hand_has_changed_is_what_continues(serve, run):
 
 
 def test_the_file_is_yaml_in_block_literals_that_a_person_can_read(serve, run):
-    thinking, plan = 'Tab\there, trailing  \n\n  "indented": $\\frac12$ # 甲 🚄', ["[Pending] A", "[Pending] Conclusion"]
+    thinking = 'Tab\there, trailing  \n\n  "indented": $\\frac12$ # 甲 🚄'
+    plan = ["[Pending] A", "[Pending] Conclusion"]
     serve(reply(thinking, plan, solution="s", A="x: 2", marks={"A": "sign?"}), reply(plan=plan, changes=[("s", "t")]))
     run("--problem", "  How\n\nmany?", "--max-thoughts", "2")
     text = saved_runs()[0].read_text(encoding="utf-8")

@@ -86,7 +86,7 @@ def test_without_a_solution_the_thinking_after_the_last_evaluation_is_shown(serv
     (None, reply(EVALUATIONS, DONE, more=False), "would end without a solution"),
     (None, reply(plan=DONE, changes=[(None, "x"), ("x", "")]), "would end without a solution"),
     ("5", reply(plan=["[Done] Solve"]), "not the Conclusion: return the whole plan"),
-    ("5", reply(plan=["[Done] Solve", "[Done] Conclusions of the court"]), "'Conclusions of the court', not the Conclusion"),
+    ("5", reply(plan=["[Done] A", "[Done] Conclusions of a court"]), "'Conclusions of a court', not the Conclusion"),
     ("5", reply(more=False), "next_thought_needed is false, but the step 'Conclusion' is not Done"),
     ("5", reply(plan=["[Done] A", "  [Pending] B", "[Done] Conclusion"], more=False), "but the step 'B' is not Done"),
     ("5", reply(plan=UNSURE, more=False, marks={"Add": "wrong?"}), "but the step 'Add' is not Done"),
@@ -94,7 +94,7 @@ def test_without_a_solution_the_thinking_after_the_last_evaluation_is_shown(serv
     ("5", reply(MAJOR, DONE, more=False, changes=[("5", "6"), ("6", "5")]), "put the solution right"),
     ("5", reply(MAJOR, DONE, solution="5"), "put the solution right"),
     *[("5", reply(f"{begin} major error\nMore.", DONE, more=False), "put the solution right") for begin in (
-        "Evaluation of Thought 1:\n\n ", "Evaluation of Thought 1 (the sum): VERDICT:", "1. evaluation of thought 1 is a",
+        "Evaluation of Thought 1:\n\n ", "Evaluation of Thought 1 (sum): VERDICT:", "1. evaluation of thought 1 is a",
     )],
 ])
 def test_what_is_wrong_half_done_or_refuted_is_asked_for_again_at_the_limit_too(serve, run, first, bad, reason):

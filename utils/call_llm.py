@@ -73,6 +73,7 @@ def request_completion(prompt, model):
     except ImportError as error:
         raise RunFailed(f"{error}: activate the environment, or run pip install -r requirements.txt") from None
     timeout = openai.Timeout(REPLY_SECONDS, connect=10)
+    # What is to blame if the next line raises: the client says it in ways that no user understands.
     suspects = f"SSL_CERT_FILE and the proxy settings.{proxy_hint()}"
     try:
         client = openai.OpenAI(api_key=key, base_url="http://localhost", timeout=timeout, max_retries=4)
@@ -87,7 +88,7 @@ def request_completion(prompt, model):
     except openai.APIStatusError as error:
         return error.response  # It has no choices, so it is described as an answer that cannot be read is.
     except openai.APIConnectionError as error:
-        suspects = "OPENAI_BASE_URL, and whether its server is running" if os.environ.get("OPENAI_BASE_URL") else "the network"
+        suspects = "OPENAI_BASE_URL, and that its server runs" if os.environ.get("OPENAI_BASE_URL") else "the network"
         failure = f"No answer from {address()} ({error.__cause__}). Check {suspects}.{proxy_hint()}"
     except Exception as error:
         failure = f"The OpenAI client failed ({type(error).__name__}). Check {suspects}"
@@ -100,7 +101,7 @@ def read_key():
         other = "OPENAI_BASE_URL to a server that needs no key, such as http://localhost:11434/v1 (Ollama)"
         raise RunFailed(f"OPENAI_API_KEY is not set. Set it (export OPENAI_API_KEY=...), or set {other}.")
     if key and not (key.isascii() and key.isprintable() and " " not in key):
-        raise RunFailed("OPENAI_API_KEY contains a space or another character that is not allowed in a key. Set it again.")
+        raise RunFailed("OPENAI_API_KEY contains a space or another character that no key has. Set it again.")
     return key or "none"
 
 
@@ -122,5 +123,8 @@ def address():
 
 
 if __name__ == "__main__":
-    reply = call_llm("Reply with one word: ready")
-    print(reply.cost["model"], reply.fault or reply, sep=": ")
+    try:
+        reply = call_llm("Reply with one word: ready")
+        print(reply.cost["model"], reply.fault or reply, sep=": ")
+    except RunFailed as failure:
+        sys.exit(str(failure))

@@ -7,7 +7,7 @@ import yaml
 from utils.errors import InvalidThought, quote
 
 NULLS = ("", "~", "null", "Null", "NULL", "None")  # plain values that mean "not given"
-ESCAPES = '\\"/nxuU'  # Any other in double quotes is rather LaTeX or Markdown, such as "\theta" or "max\_value".
+ESCAPES = '\\"/nxuU'  # Others are rather LaTeX or Markdown in double quotes, such as "\theta" or "max\_value".
 USE_LITERAL = "write every text as a block literal (|-) and indent all its lines"
 
 
