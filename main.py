@@ -23,7 +23,7 @@ from utils.errors import RunFailed
 from utils.saved_run import FOLDER, SavedRun, latest_path, load_run
 from utils.terminal import LogHandler, is_terminal, print_text, print_trace
 from utils.thought import add_costs, final_solution
-from utils.trace_format import count, format_cost, format_run
+from utils.thought_format import count, format_cost, format_run
 
 DEFAULT_PROBLEM = (
     "You keep rolling a fair die until you roll three, four, five in that order consecutively on three rolls."

@@ -1,17 +1,16 @@
 """The prompt, and the node that thinks with it."""
 
 import logging
-import textwrap
 import time
 
 from pocketflow import Node
 
 from utils.errors import InvalidThought, RunFailed
-from utils.plan_format import compare_plans, format_plan_for_prompt, one_line
+from utils.plan_format import format_plan_for_prompt, one_line
 from utils.read_reply import read_reply
 from utils.terminal import print_trace, status_line
 from utils.thought import add_costs, final_solution, find_verdicts, is_conclusion, is_over, open_steps, solution_so_far
-from utils.trace_format import count, format_cost, format_last_thought
+from utils.thought_format import count, format_cost, format_last_thought, format_thoughts_for_prompt
 
 # What every prompt begins with. Edit any sentence: it is plain text that only three double quotes in a row can end.
 INSTRUCTIONS = r"""You solve a problem one thought at a time. Each reply is one thought: it checks the one before it,
@@ -249,27 +248,6 @@ def build_prompt(prep_res, turn):
     solution = f"# Solution so far\n\n{prep_res['solution_text']}\n\n" if prep_res["solution_text"] else ""
     thoughts = f"# Thoughts so far\n\n{prep_res['thoughts_text']}\n"
     return f"{INSTRUCTIONS}\n# Problem\n\n{prep_res['problem']}\n\n{thoughts}\n{solution}# Your turn\n\n{turn}\n"
-
-
-def format_thoughts_for_prompt(thoughts):
-    """All thoughts in full, each with the lines of its plan that the plan before did not have."""
-    blocks, plan_before = [], []
-    for thought in thoughts:
-        blocks.append(format_thought_for_prompt(thought, plan_before))
-        plan_before = thought["planning"]
-    return f"\n{'-' * 20}\n".join(blocks) or "No previous thoughts yet."
-
-
-def format_thought_for_prompt(thought, plan_before):
-    number = thought["thought_number"]
-    lines = [f"Thought {number}:", "  Thinking:", textwrap.indent(thought["current_thinking"], "    ")]
-    if "solution" in thought:
-        lines.append("  Solution: written")
-    if "solution_changes" in thought:
-        lines.append(f"  Solution: changed in {count(len(thought['solution_changes']), 'places')}")
-    lines.append(f"  Plan Status After Thought {number}{' (what changed)' if plan_before else ''}:")
-    new_lines = [line for line, _, is_new in compare_plans(thought["planning"], plan_before) if is_new]
-    return "\n".join(lines + [f"    {line}" for line in new_lines or ["(nothing)"]])
 
 
 def format_turn(prep_res, max_thoughts):

@@ -11,7 +11,7 @@ import threading
 import traceback
 
 from flow import create_chain_of_thought_flow
-from utils.trace_format import format_run
+from utils.thought_format import format_run
 
 RECORDINGS = pathlib.Path(__file__).parent / "recordings"
 

@@ -15,7 +15,7 @@ import yaml
 from flow import create_chain_of_thought_flow
 from tests.conftest import MAIN, run_command, run_python, saved_runs, start
 from tests.loopback import completion, error, reply, silence
-from utils.trace_format import format_run
+from utils.thought_format import format_run
 
 PROBLEM, SOLUTION = "How many?", "It is 3.\n\nSure."
 REPLIES = [

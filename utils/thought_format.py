@@ -1,4 +1,4 @@
-"""The trace: a run as a person reads it, in parts (text, style) of whole lines for utils/terminal.py to print."""
+"""Thoughts as text: for the prompt, and as the trace, in parts (text, style) of whole lines for utils/terminal.py."""
 
 import itertools
 import textwrap
@@ -7,8 +7,30 @@ from utils.plan_format import compare_plans
 from utils.thought import COST_KEYS, MAJOR, MINOR, UNSURE, final_solution, find_verdicts
 
 
+def format_thoughts_for_prompt(thoughts):
+    """All thoughts in full, each with the lines of its plan that the plan before did not have."""
+    blocks, plan_before = [], []
+    for thought in thoughts:
+        blocks.append(format_thought_for_prompt(thought, plan_before))
+        plan_before = thought["planning"]
+    return f"\n{'-' * 20}\n".join(blocks) or "No previous thoughts yet."
+
+
+def format_thought_for_prompt(thought, plan_before):
+    """One thought. plan_before: the plan of the one before it, [] for the first."""
+    number = thought["thought_number"]
+    lines = [f"Thought {number}:", "  Thinking:", textwrap.indent(thought["current_thinking"], "    ")]
+    if "solution" in thought:
+        lines.append("  Solution: written")
+    if "solution_changes" in thought:
+        lines.append(f"  Solution: changed in {count(len(thought['solution_changes']), 'places')}")
+    lines.append(f"  Plan Status After Thought {number}{' (what changed)' if plan_before else ''}:")
+    new_lines = [line for line, _, is_new in compare_plans(thought["planning"], plan_before) if is_new]
+    return "\n".join(lines + [f"    {line}" for line in new_lines or ["(nothing)"]])
+
+
 def format_run(problem, thoughts):
-    """The problem and the thoughts. problem: str; thoughts: list of thoughts."""
+    """The trace of a run so far. problem: str; thoughts: list of thoughts."""
     parts = [(f"🤔 Problem: {problem}\n", "plain")]
     for number in range(1, len(thoughts) + 1):
         parts += format_last_thought(thoughts[:number])
