@@ -42,8 +42,6 @@ def main(argv=None):
         shared, saved_run, old_model = open_run(args, parser)
     except RunFailed as failure:
         parser.exit(2, f"{failure}\n")
-    except OSError as error:
-        parser.exit(2, f"{error.filename}: {error.strerror}.\n")
     except KeyboardInterrupt:
         parser.exit(130, "Interrupted.\n")
     ask = functools.partial(call_llm, model=args.model or os.environ.get("OPENAI_MODEL") or old_model)
@@ -94,9 +92,9 @@ def open_run(args, parser):
     """The shared store to begin with, its SavedRun, and the model of the old run, str or None. Raises RunFailed."""
     if args.max_thoughts < 1 or (args.after or 0) < 0:
         parser.error("--max-thoughts must be at least 1, and --after at least 0")
-    if args.run and args.run.exists():
+    if args.run and os.path.exists(args.run):
         parser.error(f"{args.run} already exists; continue it with --resume, or name a new file")
-    if args.run and not args.run.parent.is_dir():
+    if args.run and not os.path.isdir(args.run.parent):
         parser.error(f"{args.run} is in a folder that does not exist")
     if args.resume is None and args.after is None:
         return {"problem": args.problem or DEFAULT_PROBLEM, "thoughts": []}, SavedRun(args.run), None

@@ -111,6 +111,7 @@ def with_value(key, value):
     (with_step("description: A", "status: Done", "result: [1]"), "result of the step 'A' is not a text"),
     (with_step("description: A", "status: Done", 'mark: "\\x08"'), "mark of the step 'A' has the control"),
     (with_value("current_thinking", "abc \u202e cba"), "control character '\\u202e'"),
+    (f"{BLOCK}solution: a\x07", "line 8: it has the character 0x7: leave it out"),
     *[(with_value("current_thinking", f'"$\\{letter}i$"'), f"the \\{letter} in") for letter in "0abefrtvLNP_ "],
     (with_value("planning", "[{sub_steps: " * 400 + "}]" * 400), "too deep"),
     (with_step("description: A", "status: Done", "result: option  #3"), "the comment '#3'"),

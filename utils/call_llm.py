@@ -73,7 +73,7 @@ def request_completion(prompt, model):
     except ImportError as error:
         raise RunFailed(f"{error}: activate the environment, or run pip install -r requirements.txt") from None
     timeout = openai.Timeout(REPLY_SECONDS, connect=10)
-    # What is to blame if the next line raises: the client says it in ways that no user understands.
+    # What to check if a line below raises. The base URL is set apart, so that it is not blamed for other settings.
     suspects = f"SSL_CERT_FILE and the proxy settings.{proxy_hint()}"
     try:
         client = openai.OpenAI(api_key=key, base_url="http://localhost", timeout=timeout, max_retries=4)
@@ -86,7 +86,7 @@ def request_completion(prompt, model):
         create = client.chat.completions.with_raw_response.create
         return create(model=model, messages=[{"role": "user", "content": prompt}]).http_response
     except openai.APIStatusError as error:
-        return error.response  # It has no choices, so it is described as an answer that cannot be read is.
+        return error.response  # call_llm finds no choices in it, and says why.
     except openai.APIConnectionError as error:
         suspects = "OPENAI_BASE_URL, and that its server runs" if os.environ.get("OPENAI_BASE_URL") else "the network"
         failure = f"No answer from {address()} ({error.__cause__}). Check {suspects}.{proxy_hint()}"

@@ -75,7 +75,7 @@ def load_yaml(text):
         problem = " ".join(filter(None, [error.context, error.problem]))
         refuse(error.problem_mark.line, f"it is not valid YAML ({problem})")
     except yaml.reader.ReaderError as error:
-        refuse(text.count("\n", 0, error.position), f"the character {error.character:#x} cannot be in YAML")
+        refuse(text.count("\n", 0, error.position), f"it has the character {error.character:#x}", "leave it out")
     except (ValueError, OverflowError) as error:  # for "\UFFFFFFFF" in double quotes
         raise InvalidThought(f"it is not valid YAML ({error})", USE_LITERAL) from None
     except RecursionError:
