@@ -2,13 +2,12 @@
 
 from pocketflow import Flow, Node
 
-from nodes import MAX_THOUGHTS, ChainOfThoughtNode
-from utils.call_llm import call_llm
+from nodes import ChainOfThoughtNode
 
 
-def create_chain_of_thought_flow(max_thoughts=MAX_THOUGHTS, save=None, call_llm=call_llm):
-    """A flow that thinks until the problem is solved or the limit is reached. For the arguments, see the node."""
-    node = ChainOfThoughtNode(max_thoughts, save, call_llm)
+def create_chain_of_thought_flow(*args, **kwargs):
+    """A flow that thinks until the problem is solved or the limit is reached. The arguments are those of the node."""
+    node = ChainOfThoughtNode(*args, **kwargs)
     node - "continue" >> node
     node - "end" >> Node()  # PocketFlow warns of an action without a successor.
     return Flow(start=node)

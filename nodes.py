@@ -5,60 +5,62 @@ import time
 
 from pocketflow import Node
 
+from utils.call_llm import call_llm
+from utils.cost import add_costs, format_cost
 from utils.errors import InvalidThought, RunFailed
 from utils.plan_format import format_plan_for_prompt, one_line
 from utils.read_reply import read_reply
 from utils.terminal import print_trace, status_line
-from utils.thought import add_costs, final_solution, find_verdicts, is_conclusion, is_over, open_steps, solution_so_far
-from utils.thought_format import count, format_cost, format_last_thought, format_thoughts_for_prompt
+from utils.thought import MAJOR, final_solution, find_verdicts, is_over, open_steps, solution_so_far
+from utils.thought_format import format_last_thought, format_thoughts_for_prompt
 
-# What every prompt begins with. Edit any sentence: it is plain text that only three double quotes in a row can end.
+# What every prompt begins with. Edit any sentence: this is plain text, and only three double quotes in a row end it.
 INSTRUCTIONS = r"""You solve a problem one thought at a time. Each reply is one thought: it checks the one before it,
 executes one step of the plan and returns the plan, updated. You cannot run code.
 
 # Rules
 
 Evaluate. From Thought 2 on, `current_thinking` begins with a check, written out, of the thought
-before and of what it added to the solution. Reread the problem condition by condition and take
-the figures from there. Test the results by other means than that thought used: put them back in,
-derive them another way, search a text for what is missing; for "all", "none" or "only one", show
-another way that nothing was missed. What has no such test (a count, rounded figures, code) is gone
-through item by item or with inputs not tried yet. Recalculating is weak: say so. Rearranging the same
-figures is no test. Say what is only remembered. Then, on a line of its own: "Evaluation of Thought N:
-VERDICT - reason".
+before and what it wrote of the solution. Reread the problem condition by condition, with its
+figures. Test each result by what would fail if it were wrong: put it back in, derive or
+count it another way, run code in your head with inputs not tried yet, search a text for gaps and
+contradictions; for "all", "none" or "only one", show another way that nothing was missed. Going the
+same way again is weak: only where nothing else is left, item by item; say so. Then, on its own
+line: "Evaluation of Thought N: VERDICT - reason". VERDICT is one of
 - Correct.
 - Minor Issues: something is missing or badly put, but no result changes. Fix it in passing.
-- Major Error: a result is wrong, or code would fail or do harm, there or in an older thought. Put it
-  right in this thought; every step that changes gets its new `result` or is Pending again. Execute
-  this turn's step too only if both fit in one reply, and never the Conclusion.
+- Major Error: a result is wrong, or code would fail or do harm, there or in an older thought. Put
+  it right in this thought; every step that changes gets its new `result` or is Pending again.
+  Execute this turn's step too only if both fit in one reply, and never the Conclusion.
 
-Execute one step, the one your turn names. Do the work; do not announce it. Name an earlier thought
+Execute the step that your turn names. Do the work; do not announce it. Name an earlier thought
 instead of repeating it.
 
 Plan. As few steps as the problem needs, each as much as one reply can do reliably: an easy problem
-has one step and the Conclusion. Understanding, planning and checking a thought are not steps. Return
-the whole plan every time. The executed step becomes Done with a one-line `result`. A step left as it
+has one step and the Conclusion. Understanding, planning and checking are not steps. Return the
+whole plan every time. The executed step becomes Done with a one-line `result`. A step left as it
 was needs only its `description`, word for word, and its `status`: the rest is kept. A step too big
-for one reply gets `sub_steps`; it stays Pending until all are Done and then, in the same thought,
-becomes Done with its own `result`. Reword, split, add or remove open steps at will.
+for one reply gets `sub_steps`; it becomes Done, with its own `result`, in the thought that finishes
+the last of them. Reword, split, add or remove open steps at will.
 
 Doubt. If thinking can settle it, make the step Verification Needed, with its `result` so far and a
 `mark` that says why; the next thought settles it by other means. If not (a fact not given or not
-surely remembered, an ambiguous word, something to be run), assume what departs least from the
-problem. If another reading would change the answer, say so in the solution, once, briefly.
+surely known, an ambiguous word, something to be run), make the assumption closest to the problem.
+Say so in the solution, only there, briefly, if a reading that the user could well have meant would
+change the answer, or if it rests on memory alone.
 
-Solution. `solution` is all that the user sees: the answer first, then as much reasoning as they need;
-or the text they asked for (code, a letter), then only what they must know to use it. Write it with
-the last step before the Conclusion, not earlier; if it is too long for one reply, in sections, in
-order, a step each. Write nothing twice: a proof, table, text or code stands only in the
-solution; `current_thinking` has short notes of what leads there: attempts, dropped cases, key values.
-A paragraph is one line. No answer, several, or a wrong premise is an answer too: show why; a repair
-gets a sentence.
+Solution. `solution` is all that the user sees: the answer first, then as much reasoning as they
+need; or the text they asked for (code, a letter), then only what they must know to use it. A length
+asked for is that of the text alone. Write it with the last step before the Conclusion; but a part
+of what was asked for (code, a section of a long text) at once, in order, with its step. Write
+nothing twice: `current_thinking` has the work in short notes (attempts, key values); the proof,
+table, text or code itself stands only in the solution. A paragraph is one line. No answer, several,
+or a wrong premise is an answer too: show why; an unasked repair gets a sentence.
 
 Conclude. The last step is always described as `Conclusion`: the check of the whole solution. Change
 only what is wrong or unclear, or asked for and missing. Executed, it is Done, without a `result`,
-and `next_thought_needed` is false; before, it is true. After a Major Error it stays Pending, so that
-the next thought checks what was corrected.
+and `next_thought_needed` is false; before, it is true. If this thought finds a Major Error, it
+stays Pending, to have the correction checked.
 
 Language: that of the problem, but the keys, the statuses, `Conclusion` and "Evaluation of Thought
 N: Correct / Minor Issues / Major Error" are English.
@@ -101,10 +103,9 @@ solution: |-
   ```
 ```
 
-Later thoughts leave the solution alone or change it. `new` replaces `old`, a passage that is there
-exactly once (line breaks and indentation aside), or takes it out if empty. Indent its further lines
-as they should stand in the solution. Without `old`, it is added at the end after an empty line. A
-last thought could be:
+Later thoughts leave the solution alone (neither key) or change it by blocks, applied in order: a
+passage copied exactly, indentation too, as short as is unique, and what replaces it; without a
+passage, that is added at the end, after an empty line. A last thought could be:
 
 ```yaml
 current_thinking: |-
@@ -118,35 +119,42 @@ planning:
       Conclusion
     status: Done
 next_thought_needed: false
-solution_changes:
-  - old: |-
-      The numbers are 7 and 5:
-    new: |-
-      The only such numbers are 7 and 5:
-  - new: |-
-      A quadratic has no third root.
+solution_changes: |-
+  <<<<<<< SEARCH
+  The numbers are
+  =======
+  The only such numbers are
+  >>>>>>> REPLACE
+  <<<<<<< SEARCH
+  =======
+  A quadratic has no third root.
+  >>>>>>> REPLACE
 ```
 """
 
-# The sentences that every prompt ends with. Only {number}, {before}, {step}, {reason} and {reply} are filled in.
+# The sentences that end every prompt. Only {number}, {before}, {step}, {reason} and {reply} are filled in; write any
+# other brace twice.
+CHECK = "This is Thought {number}. First check and evaluate Thought {before}."
 TURN = {
-    "first step": "This is Thought 1. There is nothing to evaluate and no plan yet: make one. Then execute its first"
-    " step.",
-    "step": "This is Thought {number}. First check and evaluate Thought {before}. Then execute this step: {step}",
-    "last step": "This is Thought {number}. First check and evaluate Thought {before}. Then execute this step: {step}\n"
-    "Only the Conclusion is left after it: complete the solution now.",
-    "no solution": "This is Thought {number}. First check and evaluate Thought {before}. After any corrections, write"
-    " the missing solution, and leave the Conclusion Pending for the next thought.",
+    "first": "This is Thought 1. There is nothing to evaluate and no plan yet: make one. Then execute its first step.",
+    "step": CHECK + " Then execute this step: {step}",
+    "last step": CHECK + " Then execute this step: {step}\nOnly the Conclusion is left after it: complete the solution"
+    " now.",
+    "no solution": CHECK + " After any corrections, write the missing solution, and leave the Conclusion Pending for the"
+    " next thought.",
     "conclusion": "This is Thought {number}. Execute this step: {step}\nCheck the whole solution: that is also the"
-    " check of Thought {before}, and ends with its evaluation. If the solution is right, even after minor changes,"
-    " set `next_thought_needed` to false.",
-    "limit": "This is Thought {number}. First check and evaluate Thought {before}. No thought is allowed after this"
-    " one: execute the Conclusion now. Take out of the plan what can no longer be done; complete the solution, and"
-    " say in it what was not done and which doubts are left. Set `next_thought_needed` to false.",
+    " check of Thought {before}, and ends with its evaluation. If it is right, even after minor changes, set"
+    " `next_thought_needed` to false. After a Major Error, correct it and leave the Conclusion Pending.",
+    "limit": CHECK + " No thought is allowed after this one: execute the Conclusion now, even after a Major Error. Take"
+    " out of the plan what can no longer be done; complete the solution, and say in it what was not done and which"
+    " doubts are left. Set `next_thought_needed` to false.",
     "only thought": "This is Thought 1. No thought is allowed after this one: there is nothing to evaluate, so make a"
     " plan of what you can do now, do it, write the solution, and say in it what was not done and which doubts are"
     " left. The whole plan is Done, with the Conclusion, and `next_thought_needed` is false.",
-    "rejection": "Your last reply to this was rejected: {reason}.",
+    "rejection": "Your last reply to this was rejected: {reason}.\nThe format: one ```yaml block that begins with"
+    " `current_thinking`; every text a block literal (`|-`) with all its lines indented, code fences too; the statuses"
+    " Pending, Done and Verification Needed; no other keys; the whole plan, with `Conclusion` last; a passage to be"
+    " changed copied exactly.",
     "new reply": "Write a new reply.",
     "same reply": "Send the whole reply again with that corrected. The rejected reply:\n\n{reply}",
 }
@@ -163,10 +171,10 @@ class ChainOfThoughtNode(Node):
     Shared store: "problem" str; "thoughts" list of thoughts, as in utils/thought.py; "current_thought_number" int;
     "solution" str or None. Only "problem" need be given.
     save: None, or a function that is given the shared store after every thought. call_llm: a function from a prompt,
-    str, to a reply, str, which may have a cost and a fault like the Reply in utils/call_llm.py.
+    str, to a reply, str, which may have a cost and a fault like the Reply in utils/call_llm.py; None is call_llm there.
     """
 
-    def __init__(self, max_thoughts, save, call_llm):
+    def __init__(self, max_thoughts=MAX_THOUGHTS, save=None, call_llm=None):
         super().__init__()
         self.max_thoughts = max_thoughts
         self.save = save
@@ -174,11 +182,9 @@ class ChainOfThoughtNode(Node):
 
     def prep(self, shared):
         thoughts = shared.setdefault("thoughts", [])
-        shared["solution"] = final_solution(thoughts)
-        if shared["solution"] is not None:
+        if final_solution(thoughts):
             raise ValueError("The problem in this shared store is solved already.")
-        if len(thoughts) >= self.max_thoughts:
-            raise ValueError(f"The limit of {count(self.max_thoughts, 'thoughts')} is reached.")
+        shared["solution"] = None
         shared["current_thought_number"] = len(thoughts) + 1
         last_plan = thoughts[-1]["planning"] if thoughts else []
         return {
@@ -202,45 +208,51 @@ class ChainOfThoughtNode(Node):
             costs.append(cost)
             try:
                 thought = read_reply(reply, number, prep_res["last_plan_structure"], prep_res["solution_text"])
+                if number < self.max_thoughts and is_over(thought) and MAJOR in find_verdicts(thought):
+                    raise InvalidThought("a Major Error cannot end the run; leave the Conclusion Pending")
                 return {**thought, "cost": add_costs(costs)}
             except InvalidThought as error:
-                reason = str(error)
-            rejection = format_rejection(reason, reply)
-            if attempt < TRIES:
-                log.warning("Thought %d: the reply was rejected: %s. Asking again.", number, reason)
-        raise RunFailed(
-            f"The last reply:\n{reply}\n\nThought {number}: gave up after {TRIES} rejected replies; the last one:"
-            f" {reason}. The model may not manage the format, or an edit of the prompt broke it: -v shows all three."
-        )
+                if attempt == TRIES:
+                    raise RunFailed(
+                        f"The last reply:\n{reply}\n\nThought {number}: gave up after {TRIES} rejected replies, which"
+                        f" took {format_cost(add_costs(costs))}. What was wrong with the last one: {error}. The model"
+                        " may not manage the format, or an edit of the prompt broke it: -v shows all three."
+                    ) from None
+                log.warning(f"Thought {number}: the reply was rejected: {error}. Asking again.")
+                rejection = format_rejection(error, reply)
 
     def query(self, prep_res, turn, attempt):
         """The reply to a prompt that ends with this turn, and what it cost."""
         name = f"Thought {prep_res['current_thought_number']}"
-        log.debug("=== %s, try %d: the turn ===\n%s", name, attempt, turn)
+        log.debug(f"=== {name}, try {attempt}: the turn ===\n{turn}")
         start = time.monotonic()
         with status_line(name):
-            reply = self.call_llm(build_prompt(prep_res, turn))
-        cost = {"requests": 1, "seconds": round(time.monotonic() - start, 1)}
-        reply = "" if reply is None else reply
+            reply = (self.call_llm or call_llm)(build_prompt(prep_res, turn))
+        cost = {"requests": 1, "seconds": round(time.monotonic() - start, 1), **getattr(reply, "cost", {})}
+        if reply is None:
+            reply = ""
         if not isinstance(reply, str):
             raise TypeError(f"call_llm must return a str or None, not {type(reply).__name__}")
-        cost.update(getattr(reply, "cost", None) or {})
-        log.debug("=== %s, try %d: the reply (%s) ===\n%s", name, attempt, format_cost(cost), reply)
+        log.debug(f"=== {name}, try {attempt}: the reply ({format_cost(cost)}) ===\n{reply}")
         return reply, cost
 
     def post(self, shared, prep_res, exec_res):
-        number = exec_res["thought_number"]
         thoughts = shared["thoughts"]
         thoughts.append(exec_res)
         shared["solution"] = final_solution(thoughts)
         if self.save:
             self.save(shared)
-        if number > 1 and str(number - 1) not in dict(find_verdicts(exec_res["current_thinking"])):
-            log.warning("Thought %d does not evaluate Thought %d.", number, number - 1)
-        if is_over(exec_res) and solution_so_far(thoughts) is None:
-            log.warning("Thought %d ends the run without a `solution`: its thinking is shown instead.", number)
+        number = exec_res["thought_number"]
+        verdicts = find_verdicts(exec_res)
+        if number > 1 and not verdicts:
+            log.warning(f"Thought {number} does not evaluate Thought {number - 1}.")
+        if is_over(exec_res):
+            if MAJOR in verdicts:
+                log.warning(f"Thought {number} ends the run after a Major Error: its correction was not checked.")
+            if solution_so_far(thoughts) is None:
+                log.warning(f"Thought {number} ends the run without a `solution`: its thinking is shown instead.")
         print_trace(format_last_thought(thoughts))
-        return "end" if is_over(exec_res) or len(thoughts) >= self.max_thoughts else "continue"
+        return "end" if is_over(exec_res) or number >= self.max_thoughts else "continue"
 
 
 def build_prompt(prep_res, turn):
@@ -252,28 +264,21 @@ def build_prompt(prep_res, turn):
 
 def format_turn(prep_res, max_thoughts):
     """What the model is to do now: the plan, what to check, and which step to execute."""
-    number = prep_res["current_thought_number"]
-    steps = open_steps(prep_res["last_plan_structure"])
-    turn = TURN[choose_task(steps, prep_res["solution_text"], number, max_thoughts)]
-    turn = turn.replace("{number}", str(number)).replace("{before}", str(number - 1))
-    turn = turn.replace("{step}", one_line(steps[0]["description"]) if steps else "")
-    return turn if prep_res["is_first_thought"] else f"The plan:\n\n{prep_res['last_plan_text']}\n\n{turn}"
-
-
-def choose_task(steps, solution, number, max_thoughts):
-    """The key of TURN that fits the open steps of the plan and the solution so far."""
+    number, plan = prep_res["current_thought_number"], prep_res["last_plan_structure"]
+    steps = open_steps(plan)  # the last of them is the Conclusion, or a part of it
+    if not plan:
+        return TURN["only thought" if max_thoughts == 1 else "first"]
     if number >= max_thoughts:
-        return "only thought" if number == 1 else "limit"
-    if number == 1:
-        return "first step"
-    if is_conclusion(steps[0]):
-        return "conclusion" if solution else "no solution"
-    return "last step" if all(is_conclusion(step) for step in steps[1:]) else "step"
+        task = "limit"
+    elif len(steps) > 1:
+        task = "last step" if len(steps) == 2 else "step"
+    else:
+        task = "conclusion" if prep_res["solution_text"] else "no solution"
+    turn = TURN[task].format(number=number, before=number - 1, step=one_line(steps[0]["description"]))
+    return f"The plan:\n\n{prep_res['last_plan_text']}\n\n{turn}"
 
 
 def format_rejection(reason, reply):
     """The end of the turn after a rejected reply, with the reply, unless it is empty or cannot be mended."""
-    is_repairable = reply.strip() and not getattr(reply, "fault", None)
-    rejection = TURN["rejection"].replace("{reason}", reason)
-    demand = TURN["same reply" if is_repairable else "new reply"].replace("{reply}", reply)
-    return f"\n\n{rejection} {demand}"
+    demand = "same reply" if reply.strip() and not getattr(reply, "fault", None) else "new reply"
+    return f"\n\n{TURN['rejection']}\n{TURN[demand]}".format(reason=reason, reply=reply)

@@ -12,9 +12,10 @@ import pytest
 
 from main import main
 from tests.loopback import Endpoint
+from tests.replies import Model
 
 MAIN = str(pathlib.Path(__file__).parents[1] / "main.py")
-Run = collections.namedtuple("Run", "status out err")
+Run = collections.namedtuple("Run", "status out err prompts", defaults=[()])
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +34,8 @@ def own_environment(monkeypatch, tmp_path):
     faulthandler.dump_traceback_later(120, exit=True, file=sys.__stderr__)
     yield
     faulthandler.cancel_dump_traceback_later()
-    logging.getLogger().handlers.clear()  # They write to a stream of this test.
+    for name in ("chain_of_thought", "openai._base_client"):
+        logging.getLogger(name).handlers.clear()  # They write to a stream of this test.
 
 
 @pytest.fixture
@@ -52,14 +54,18 @@ def serve(monkeypatch, request):
 
 @pytest.fixture
 def run(capsys):
-    """run(*arguments) is `python main.py arguments`, in this process."""
+    """run(*arguments, replies=[...]) is `python main.py arguments`, in this process, with a function that answers.
 
-    def run_main(*arguments):
+    Without replies, the OpenAI client asks whatever `serve` has started.
+    """
+
+    def run_main(*arguments, replies=None):
+        model = None if replies is None else Model(replies)
         try:
-            status = main(list(arguments))
+            status = main(list(arguments), model)
         except SystemExit as usage_error:
             status = usage_error.code
-        return Run(status, *capsys.readouterr())
+        return Run(status, *capsys.readouterr(), model.prompts if model else [])
 
     return run_main
 

@@ -1,73 +1,11 @@
 """An OpenAI-compatible endpoint on loopback that answers as it is told and keeps what it was asked."""
 
-import contextlib
-import functools
 import http.client
 import json
-import pathlib
 import socketserver
 import sys
 import threading
 import traceback
-
-from flow import create_chain_of_thought_flow
-from utils.thought_format import format_run
-
-RECORDINGS = pathlib.Path(__file__).parent / "recordings"
-
-
-def recorded(name):
-    """The replies of a recorded run, in order."""
-    return [path.read_text(encoding="utf-8") for path in sorted((RECORDINGS / name).glob("*.reply.txt"))]
-
-
-def recorded_problem(name):
-    return (RECORDINGS / name / "problem.txt").read_text(encoding="utf-8").rstrip("\n")
-
-
-def recorded_trace(name):
-    """The trace of a recorded run as it must be; no part of this program wrote it."""
-    return (RECORDINGS / name / "trace.txt").read_text(encoding="utf-8")
-
-
-@functools.cache
-def printed_trace(name):
-    """The trace as the program prints it today, for tests of anything but its words."""
-    shared, replies = {"problem": recorded_problem(name)}, iter(recorded(name))
-    with contextlib.redirect_stdout(None):
-        create_chain_of_thought_flow(call_llm=lambda prompt: next(replies)).run(shared)
-    return "".join(f"{text}\n" for text, _ in format_run(shared["problem"], shared["thoughts"]))
-
-
-EVALUATIONS = "\n".join(f"Evaluation of Thought {number}: Correct - x" for number in range(1, 6))
-WORK = f"{EVALUATIONS}\nSome work."
-PLAN = ("[Done] Solve", "[Pending] Conclusion")
-
-
-def reply(thinking=WORK, plan=PLAN, more=True, solution=None, changes=(), marks={}, **results):
-    """A model's reply. plan: lines like "[Done] Solve", indented by two for a sub-step; results and marks: by
-    description; changes: pairs (old, new), old being None for an addition."""
-    lines, depth = [*literal("current_thinking", thinking), "planning:"], 0
-    for line in plan:
-        indent = len(line) - len(line.lstrip())
-        status, description = line.strip()[1:].split("] ")
-        step = [*literal("description", description), f"status: {status}"]
-        step += literal("result", results.get(description)) + literal("mark", marks.get(description))
-        lines += ["  " * indent + "sub_steps:"] if indent > depth else []
-        lines += list_item(step, "  " * indent)
-        depth = indent
-    lines += [f"next_thought_needed: {str(more).lower()}", *literal("solution", solution)]
-    changed = [list_item(literal("old", old) + literal("new", new)) for old, new in changes]
-    lines += sum(changed, ["solution_changes:"]) if changes else []
-    return "\n".join(["```yaml", *lines, "```", ""])
-
-
-def literal(key, text):
-    return [] if text is None else [f"{key}: |-", *[f"  {line}" for line in text.split("\n")]]
-
-
-def list_item(lines, indent=""):
-    return [f"{indent}  - {lines[0]}", *[f"{indent}    {line}" for line in lines[1:]]]
 
 
 def completion(reply, finish_reason="stop", refusal=None, usage=None):

@@ -1,14 +1,18 @@
 """What only shows on a terminal: the layout, the styles, the line while a reply is awaited."""
 
 import codecs
+import collections
 import fcntl
 import functools
 import os
+import pathlib
 import re
+import select
 import struct
 import subprocess
 import sys
 import termios
+import textwrap
 import threading
 import time
 import tty
@@ -17,15 +21,14 @@ from contextlib import redirect_stderr, redirect_stdout
 import pytest
 
 from main import main
-from tests.conftest import MAIN
-from tests.loopback import completion, error, printed_trace, recorded, recorded_problem, reply
-from utils.terminal import count_columns, wrap_text
+from tests.loopback import error
+from tests.replies import Model, recorded, recorded_problem, reply
 
-REPLIES = recorded("die-2")
-END = reply(plan=["[Done] Conclusion"], more=False, solution="42")
+REPLIES = [reply(), reply(plan=["[Done] Solve", "[Done] Conclusion"], more=False, solution="42")]
 CODE = " + ".join(["a_long_name"] * 9)
-BOLD, DIM, DOUBT, ERROR, PLAIN = "\033[1m", "\033[2m", "\033[35m", "\033[1;31m", "\033[0m"
-STATUS_LINE = r"\rThought \d: \d+ s"
+ACCENTED = "e\u0301"
+STATUS_LINE = r"\rThought (\d): (\d+) s"
+WIDE = "[\u3000-\u30ff\u3400-\u9fff\uff01-\uff60🤔]"
 
 
 class Terminal:
@@ -52,24 +55,18 @@ class Terminal:
     def wait_for(self, pattern):
         assert any(re.search(pattern, self.text) or time.sleep(0.01) for _ in range(6000)), self.text
 
-    def answer_after(self, pattern, answer):
-        return lambda handler: self.wait_for(pattern) or answer(handler)
-
-    def run(self, *arguments):
-        """The exit status of `python main.py arguments` on this terminal, but in this process."""
+    def run(self, *arguments, replies=None, stdout=None):
+        """The exit status of `python main.py arguments`, in this process. stdout: a descriptor, if not the terminal."""
         own_stdout = os.dup(1)
-        os.dup2(self.writer, 1)
+        os.dup2(stdout or self.writer, 1)
         try:
-            with open(1, "w", encoding="utf-8", closefd=False) as out, redirect_stdout(out), redirect_stderr(out):
-                return main(list(arguments))
+            with open(1, "w", closefd=False) as out, open(self.writer, "w", encoding="utf-8", closefd=False) as err:
+                with redirect_stdout(out), redirect_stderr(err):
+                    return main(list(arguments), replies and Model(replies))
         finally:
             os.dup2(own_stdout, 1)
             os.close(own_stdout)
             self.close()
-
-    def run_shell(self, redirection):
-        command = ["sh", "-c", f'exec "{sys.executable}" "{MAIN}" {redirection}']
-        return subprocess.run(command, stdout=self.writer, stderr=self.writer, timeout=60).returncode
 
     def screen(self):
         """The text that a person sees: a carriage return lets what follows overwrite the line."""
@@ -78,93 +75,133 @@ class Terminal:
         return "\n".join(functools.reduce(overwrite, line.split("\r")).rstrip() for line in lines)
 
 
+def let_time_pass(monkeypatch):
+    """Whoever waits some seconds for an event waits three times in vain, and these seconds pass at once."""
+
+    def wait(event, timeout=None, wait=threading.Event.wait):
+        if timeout is None or ticks[event] == 3:
+            return wait(event)
+        ticks[event] += 1
+        clock[0] += timeout
+
+    clock, ticks = [0.0], collections.Counter()
+    monkeypatch.setattr(threading.Event, "wait", wait)
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+
+
 @pytest.mark.parametrize("name, columns, setting", [
-    ("letter-3", 40, "TERM=xterm"), ("koushi-4", 60, "TERM=xterm"),
-    ("bughunt-4d", 80, "TERM=dumb"), ("machine-3", 120, "NO_COLOR=1"),
+    ("letter-3", 50, "TERM=xterm"), ("koushi-4", 76, "TERM=xterm"),
+    ("letter-3", 79, "TERM=dumb"), ("machine-3", 100, "NO_COLOR=yes"),
 ])
-def test_a_trace_has_every_word_within_the_width_and_styles_if_wanted(serve, monkeypatch, name, columns, setting):
-    serve(*recorded(name))
+def test_a_trace_has_every_word_within_the_width_and_styles_if_wanted(run, monkeypatch, name, columns, setting):
+    piped = run("--problem", recorded_problem(name), replies=recorded(name)).out
     monkeypatch.setenv(*setting.split("="))
     terminal = Terminal(columns)
-    assert terminal.run("--problem", recorded_problem(name)) == 0
+    assert terminal.run("--problem", recorded_problem(name), replies=recorded(name)) == 0
     assert ("\033" in terminal.text) == (setting == "TERM=xterm")
     *trace, last_line = terminal.screen().rstrip("\n").split("\n")
-    assert re.fullmatch(rf"{len(recorded(name))} thoughts, saved in runs/.* seconds?.*gpt-6-luna.*", last_line)
-    assert "".join("".join(trace).split()) == "".join(printed_trace(name).split())
-    # A line may only be longer if it is a line of code, or a formula without a blank.
-    assert all(count_columns(line) <= columns or line.strip() in printed_trace(name) for line in trace)
+    assert "2 thoughts" in last_line and "2 requests" in last_line and " runs/" in last_line
+    assert "".join("".join(trace).split()) == "".join(piped.split())
+    assert all(len(line + "".join(re.findall(WIDE, line))) <= columns for line in trace)
 
 
-@pytest.mark.parametrize("text, wrapped", [
-    ("one two three four", "one two\nthree four"),
-    ("2. one two three", "2. one two\n   three"),
-    ("- [Done] a bb", "- [Done] a\n     bb"),
-    ("a aaaaaaaaaaaaaaaaaaaa b", "a\naaaaaaaaaaaaaaaaaaaa\nb"),
-    ("甲乙丙丁戊己甲乙丙丁。己", "甲乙丙丁戊\n己甲乙丙\n丁。己"),
-    ("🚄🚄 🚄🚄 🚄", "🚄🚄 🚄🚄\n🚄"),
-    ("````md\n```\na aaaaaa aaaaa\n````\na aaaaaa aaaaa", "````md\n```\na aaaaaa aaaaa\n````\na aaaaaa\naaaaa"),
-    ("  + ```\n    a aaaaaa aaaaa\n    ```", "  + ```\n    a aaaaaa aaaaa\n    ```"),
+@pytest.mark.parametrize("text, lines", [
+    ("one two three four", "one two|three four"),
+    ("2. one two three", "2. one two|   three"),
+    ("a aaaaaaaaaaaaaaaaaaaa b", "a|aaaaaaaaaaaaaaaaaaaa|b"),
+    ("甲乙丙丁戊己甲乙丙丁。己", "甲乙丙丁戊|己甲乙丙|丁。己"),
+    ("甲！甲！甲！甲甲（甲", "甲！甲！|甲！甲甲|（甲"),
+    ("🚄🚄 🚄🚄 🚄", "🚄🚄 🚄🚄|🚄"),
+    ("ＡＢ ＣＤ Ｅ", "ＡＢ ＣＤ|Ｅ"),
+    ("“aa” × “b” c", "“aa” × “b”|c"),
+    (f"{4 * ACCENTED} {5 * ACCENTED} a", f"{4 * ACCENTED} {5 * ACCENTED}|a"),
+    ("````md\n```\na aaaaaa aaaaa\n````\na aaaaaa aaaaa", "````md|```|a aaaaaa aaaaa|````|a aaaaaa|aaaaa"),
 ])
-def test_a_text_wraps_between_words_under_its_own_beginning(text, wrapped):
-    assert "\n".join(wrap_text(text, 10)) == wrapped
+def test_a_text_wraps_between_words_under_its_own_beginning(text, lines):
+    terminal = Terminal(2 + 10)
+    terminal.run("--step", replies=[reply(text)])
+    shown = terminal.screen().split("\nThought 1:\n")[1].split("\n\n")[0]
+    assert textwrap.dedent(shown).split("\n") == lines.split("|")
 
 
-def test_headings_stand_out_unchanged_lines_stand_back_and_code_stays_as_it_is(serve):
-    serve(
+def test_a_step_wraps_under_its_description_and_code_in_a_change_not_at_all():
+    terminal = Terminal(26)
+    plan = ["[Pending] Find", "  [Done] All pairs at once", "[Pending] Conclusion"]
+    change = reply(changes=[("42", f"```\n{CODE}\n```\nall that anybody asked for")], Solve="two of\nthem")
+    terminal.run(replies=[reply(plan=plan, solution="42"), change.replace("Solve", "All pairs at once")])
+    assert "\n    - [Done] All pairs at\n             once\n" in terminal.screen()
+    assert "\n  - [Done] All pairs at\n           once: two of\n           them\n" in terminal.screen()
+    assert f"\n  + ```\n    {CODE}\n    ```\n    all that anybody asked\n    for\n" in terminal.screen()
+
+
+def test_headings_stand_out_unchanged_lines_stand_back_and_code_stays_as_it_is():
+    terminal = Terminal()
+    assert terminal.run(replies=[
         reply(f"```\n{CODE}\n```", ["[Done] A", "[Pending] Solve", "[Pending] Conclusion"]),
         reply("A check.\nEvaluation of Thought 1: Major Error", ["[Verification Needed] A", "[Pending] Conclusion"]),
-        reply("**Evaluation of Thought 2: Minor Issues** - no\nx", ["[Done] A", "[Done] Conclusion"], False, "x"),
-    )
+        reply("**Evaluation of Thought 2: Minor Issues** - no\nx", ["[Done] A", "[Done] Conclusion"], False, "42"),
+    ]) == 0
+    styles = collections.defaultdict(set)
+    for style, line in re.findall("^(?:\r *\r)?(?:\033\\[([0-9;]+)m)?(.*?)(?:\033\\[0m)?$", terminal.text, re.M):
+        styles[line].add(style)
+    assert all(styles[line] == {"1"} for line in ("Thought 1:", "Current Plan Status:", "=== FINAL SOLUTION ==="))
+    assert styles["  - [Pending] Conclusion"] == {"", "2"}  # new in the first plan, unchanged in the second
+    assert all(styles[line] == {""} for line in ("  A check.", f"  {CODE}", "  - [Pending] Solve", "  - [Done] A"))
+    said = ["  Evaluation of Thought 1: Major Error", "  **Evaluation of Thought 2: Minor Issues** - no"]
+    assert all(styles[line] and not styles[line] & {"", "1", "2"} for line in [*said, "  - [Verification Needed] A"])
+
+
+@pytest.mark.parametrize("stdout, seconds", [("terminal", "123"), ("file", "123"), ("pipe", "")])
+def test_the_status_line_counts_every_second_and_leaves_nothing_behind(run, monkeypatch, stdout, seconds):
+    piped = run(replies=REPLIES).out
+    let_time_pass(monkeypatch)
+    terminal = Terminal(20)
+    reader, writer = os.pipe() if stdout == "pipe" else [os.open("trace", os.O_CREAT | os.O_RDWR) for _ in range(2)]
+    assert terminal.run(replies=REPLIES, stdout=None if stdout == "terminal" else writer) == 0
+    assert re.findall(STATUS_LINE, terminal.text) == [(number, second) for number in "12" for second in seconds]
+    assert not re.search(r"\d s$", terminal.screen(), re.M) and " " * 20 not in terminal.text
+    shown = terminal.screen() if stdout == "terminal" else os.read(reader, 10_000).decode()
+    assert shown.split()[: len(piped.split())] == piped.split() and "2 thoughts" in terminal.screen()
+    os.close(reader)
+    os.close(writer)
+
+
+def test_messages_take_the_place_of_the_status_line_and_show_control_characters(serve, monkeypatch):
+    let_time_pass(monkeypatch)
     terminal = Terminal()
-    assert terminal.run() == 0
-    for style, lines in (
-        (BOLD, ["Thought 1:", "Current Plan Status:", "=== FINAL SOLUTION ==="]),
-        (DOUBT, ["  - [Verification Needed] A", "  **Evaluation of Thought 2: Minor Issues** - no"]),
-        (ERROR, ["  Evaluation of Thought 1: Major Error"]), (DIM, ["  - [Pending] Conclusion"]),
-    ):
-        assert all(f"{style}{line}{PLAIN}\n" in terminal.text for line in lines)
-    assert all(f"\n  {line}\n" in terminal.text for line in ("A check.", CODE, "- [Pending] Solve", "- [Done] A"))
-
-
-def test_the_status_line_counts_seconds_and_leaves_nothing_behind(serve):
-    terminal = Terminal(columns=20)
-    serve(REPLIES[0], terminal.answer_after(r"\rThought 2: [1-9]\d* s", completion(END)))
-    assert terminal.run() == 0
-    assert f"\n{'-' * 50}\n\nThought 2\n(Conclusion):\n" in terminal.screen() and " " * 20 not in terminal.text
-
-
-def test_messages_take_the_place_of_the_status_line_and_show_control_characters(serve):
-    terminal = Terminal()
-    serve(terminal.answer_after(STATUS_LINE, error(429, "Slow.")), *["\033[2Jno"] * 3)
+    slow = lambda handler: terminal.wait_for("Thought 1: 3 s") or error(429, "Slow.")(handler)
+    serve(slow, *["\033[2J\x9b2J\a\b\rno"] * 3)
     assert terminal.run() == 1
-    assert re.search(r"^Retrying .* in [\d.]+ seconds", terminal.screen(), re.MULTILINE)
-    assert "\n\\x1b[2Jno" in terminal.screen() and "\033[2J" not in terminal.text
+    assert re.search(r"^Retrying .* [\d.]+ seconds", terminal.screen(), re.M)
+    assert re.search(r"^\S+\[2J\S+2J\S+no$", terminal.screen(), re.M)
+    assert not re.search("\033\\[2J|\x9b|\a|\b|\rno", terminal.text)
 
 
-def test_an_interrupt_as_the_status_line_starts_leaves_nothing_behind(monkeypatch):
-    def start_and_interrupt(thread):
-        started.append(thread)
-        start(thread)
-        terminal.wait_for(STATUS_LINE)
+def test_an_interrupt_leaves_no_status_line_behind(monkeypatch):
+    def interrupt():
+        terminal.wait_for("Thought 1: 3 s")
         raise KeyboardInterrupt
 
-    terminal, start, started = Terminal(), threading.Thread.start, []
-    monkeypatch.setattr(threading.Thread, "start", start_and_interrupt)
-    assert (terminal.run(), started[0].is_alive()) == (130, False)
-    assert terminal.screen().endswith("\n\nInterrupted.\n")
+    let_time_pass(monkeypatch)
+    threads, terminal = threading.active_count(), Terminal()
+    assert (terminal.run(replies=[interrupt]), threading.active_count()) == (130, threads)
+    assert re.search(r"\n\n\D*nterrupt\D*\n$", terminal.screen())
 
 
-def test_no_status_line_draws_over_a_pager(serve):
-    serve(*REPLIES)
-    terminal = Terminal()
-    assert terminal.run_shell("| cat") == 0
+def run_until_the_terminal_is_gone():
+    let_time_pass(pytest.MonkeyPatch())
+    hang_up, replies = select.poll(), iter(["nonsense", *REPLIES])
+    hang_up.register(2, 0)
+    return main([], lambda prompt: hang_up.poll() and next(replies))
+
+
+def test_a_run_goes_on_into_its_file_when_the_terminal_is_gone(run):
+    piped, terminal = run(replies=REPLIES).out, Terminal()
+    code = "import sys, tests.test_terminal as test; sys.exit(test.run_until_the_terminal_is_gone())"
+    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(__file__).parents[1])}
+    with open("trace.txt", "w") as file:
+        process = subprocess.Popen([sys.executable, "-c", code], stdout=file, stderr=terminal.writer, env=environment)
+    terminal.wait_for(STATUS_LINE)
     terminal.close()
-    assert "3 thoughts, saved" in terminal.screen() and not re.search(STATUS_LINE, terminal.text)
-
-
-def test_a_run_goes_on_into_its_file_when_the_terminal_is_gone(serve):
-    terminal = Terminal()
-    hang_up = lambda handler: terminal.close() or completion(REPLIES[0])(handler)
-    serve(terminal.answer_after(STATUS_LINE, hang_up), "nonsense", *REPLIES[1:])
-    assert terminal.run_shell("> trace.txt") == 0
-    assert open("trace.txt", encoding="utf-8").read() == printed_trace("die-2")
+    assert process.wait(60) == 0
+    assert pathlib.Path("trace.txt").read_text(encoding="utf-8") == piped

@@ -1,23 +1,18 @@
-"""The two exceptions of a run, whoever answers its prompts."""
+"""The two exceptions of a run."""
 
 
 class RunFailed(Exception):
-    """The run cannot continue. str() says in whole sentences what happened and what to do."""
+    """The run cannot continue. str() says in whole sentences what happened and what to do.
+
+    A call_llm of your own can raise it, too, to end the run with that line instead of a traceback.
+    """
 
 
 class InvalidThought(Exception):
-    """A reply, or a part of a saved run, is not a valid thought.
-
-    reason: str, a clause such as "planning is missing"; advice: str, what a model is to write instead, or "".
-    str() is both.
-    """
-
-    def __init__(self, reason, advice=""):
-        super().__init__(f"{reason}: {advice}" if advice else reason)
-        self.reason = reason
+    """A reply, or a part of a saved run, is not a valid thought. str() says why: "planning is missing or blank"."""
 
 
 def quote(text):
-    """The text, or its beginning, on one line and in quotes, for a reason."""
+    """The text, or its beginning, on one line and in quotes, for a message."""
     line = " ".join(str(text).split())
     return repr(line if len(line) <= 60 else f"{line[:60]}...")

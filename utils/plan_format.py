@@ -1,33 +1,31 @@
 """A plan as text: one line per step, sub-steps indented under their step."""
 
+import re
 
-def format_plan(plan):
-    """The plan with its results and marks.
 
-    plan: a list of steps {"description": str, "status": str}, each with an optional "result": str,
-    "mark": str and "sub_steps": list of steps.
-    Returns lines like "- [Done] description: result" and "- [Verification Needed] description (mark)".
+def format_plan(plan, plan_before=()):
+    """The plan in full, as lines like "- [Done] description: result" and "- [Verification Needed] description (mark)".
+
+    plan: a list of steps as in utils/thought.py. Returns [(line, its step, whether it is new), ...]: a line is new if
+    the plan before has none like it below the same parents.
     """
-    return "\n".join(line for line, _, _ in compare_plans(plan, []))
+    before = {(full_line(step), parents) for step, parents in walk(plan_before)}
+    return [
+        (f"{'  ' * len(parents)}{full_line(step)}", step, (full_line(step), parents) not in before)
+        for step, parents in walk(plan)
+    ]
 
 
 def format_plan_for_prompt(plan):
-    """The plan in its simplified view, lines like "- [Pending] description". plan: as in format_plan."""
-    return "\n".join("  " * len(parents) + simple_line(step) for step, parents in walk(plan))
-
-
-def compare_plans(plan, plan_before):
-    """The lines of format_plan(plan): [(line, its step, whether the plan before lacked it below the same parents)]."""
-    before = {(full_line(step), parents) for step, parents in walk(plan_before)}
-    lines = [(full_line(step), step, parents) for step, parents in walk(plan)]
-    return [("  " * len(parents) + line, step, (line, parents) not in before) for line, step, parents in lines]
+    """The plan in its simplified view, a str of lines like "- [Pending] description"."""
+    return "\n".join(f"{'  ' * len(parents)}{simple_line(step)}" for step, parents in walk(plan))
 
 
 def walk(plan, parents=()):
     """Every step of the plan from top to bottom, with the descriptions of its parents."""
     for step in plan:
         yield step, parents
-        yield from walk(step.get("sub_steps", []), (*parents, one_line(step["description"])))
+        yield from walk(step.get("sub_steps", []), (*parents, step["description"]))
 
 
 def simple_line(step):
@@ -35,10 +33,10 @@ def simple_line(step):
 
 
 def full_line(step):
-    result = f": {one_line(step['result'])}" if step.get("result") else ""
-    mark = f" ({one_line(step['mark'])})" if step.get("mark") else ""
-    return simple_line(step) + result + mark
+    result = f": {one_line(step['result'])}" if "result" in step else ""
+    mark = f" ({one_line(step['mark'])})" if "mark" in step else ""
+    return f"{simple_line(step)}{result}{mark}"
 
 
 def one_line(text):
-    return " ".join(line.strip() for line in text.split("\n") if line.strip())
+    return re.sub(r"\s*\n\s*", " ", text.strip())

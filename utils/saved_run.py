@@ -1,142 +1,120 @@
-"""A run in a file: YAML with every text as a block literal, so that a person can read it and edit it."""
+"""The file of a run: its name, saving and loading. No run is ever overwritten."""
 
-import contextlib
-import itertools
+import dataclasses
 import logging
 import os
 import pathlib
+import re
+import shutil
+import tempfile
+import textwrap
 import time
 
-import yaml
-
 from utils.errors import InvalidThought, RunFailed
-from utils.load_yaml import load_yaml
-from utils.read_thought import CONTROL_CHARACTER, read_thought
-from utils.thought import COST_KEYS, STATUSES, is_over, solution_so_far
+from utils.run_format import format_run_for_file, read_run
 
 FOLDER = pathlib.Path("runs")
-READ_COST = {"model": str.strip, **dict.fromkeys(COST_KEYS, int), "seconds": float}
 
 log = logging.getLogger("chain_of_thought")
 
 
+@dataclasses.dataclass
 class SavedRun:
-    """The file of a run.
+    """A run and its file.
 
-    path: pathlib.Path, or None for a new one in FOLDER; content: what the file holds, bytes, or None if there is none
-    yet; old_path: the path of the run that this one starts from, or None.
+    shared: the shared store; model: that of its last thought; path, content: its file, and what it found or left there.
     """
 
-    def __init__(self, path=None, content=None, old_path=None):
-        self.path = path or FOLDER / time.strftime("%Y%m%d-%H%M%S.yaml")
-        self.content = content
-        self.old_path = old_path
-        self.has_failed = False
+    shared: dict
+    model: str = None
+    path: pathlib.Path = None
+    content: bytes = b""
+    has_failed: bool = False
+
+    def __post_init__(self):
+        self.thoughts = self.shared["thoughts"]
+        self.count_before = len(self.thoughts)
+
+    def open_file(self, path):
+        """Create a file for the run, at path or in FOLDER, if it has none. Raises OSError if that cannot be written."""
+        if path:
+            path.touch(exist_ok=False)
+            self.path, self.content = path, b""
+        elif self.path:
+            tempfile.TemporaryFile(dir=self.path.resolve().parent).close()
+        else:
+            FOLDER.mkdir(exist_ok=True)
+            self.path = create_file(new_path(self.shared["problem"]))
 
     def save(self, shared):
-        """Write the run to its file. The first failure is logged, and the run goes on."""
-        run = {"problem": shared["problem"], "thoughts": shared["thoughts"]}
-        content = yaml.dump(run, Dumper=RunDumper, sort_keys=False, allow_unicode=True, width=float("inf")).encode()
-        temporary = self.path.with_name(f".{os.getpid()}.tmp")
+        """Write the run to its file, or to FILE-2 if that was changed. The first failure is logged; the run goes on."""
+        content = format_run_for_file(shared).encode()
+        if content == self.content:
+            return
         try:
-            self.path.parent.mkdir(exist_ok=True)
-            temporary.write_bytes(content)
-            self.take_path()
-            temporary.replace(self.path)
+            if self.path.exists() and self.path.read_bytes() not in (self.content, content):
+                changed, self.path = self.path, create_file(self.path)
+                log.warning(f"{changed} was changed by another run or by hand: continuing in {self.path}.")
+            replace_file(self.path, content)
             self.content = content
             self.has_failed = False
         except OSError as error:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
             if not self.has_failed:
-                log.warning("The run cannot be saved in %s: %s.", self.path, error.strerror)
+                log.warning(f"The run cannot be saved in {self.path}: {error.strerror}.")
             self.has_failed = True
 
-    def take_path(self):
-        """Create the file. If it is another run's, or not as this run left it, create FILE-2, FILE-3, ... instead."""
-        if self.content is not None and (not self.path.exists() or self.path.read_bytes() == self.content):
-            return
-        first_path = self.path
-        for number in itertools.count(2):
-            with contextlib.suppress(FileExistsError):
-                self.path.touch(exist_ok=False)
-                break
-            self.path = first_path.with_name(f"{first_path.stem}-{number}{first_path.suffix}")
-        if self.content is not None:
-            log.warning("%s was changed by another run or by hand: continuing in %s.", first_path, self.path)
-        self.content = b""
+    def close(self):
+        """Save once more, in case that was interrupted, or remove the file if no thought came."""
+        if len(self.thoughts) > self.count_before:
+            self.save(self.shared)
+        elif self.path and self.path.exists() and not self.path.read_bytes():
+            self.path.unlink()
+
+
+def new_path(problem):
+    """Such as runs/20261121-101500-how-many-integers-from-1-to.yaml."""
+    words = re.findall(r"[^\W_]+", problem.lower())
+    name = "-".join([time.strftime("%Y%m%d-%H%M%S"), *textwrap.wrap(" ".join(words), 30)[:1]])
+    return FOLDER / f"{name.replace(' ', '-')}.yaml"
+
+
+def create_file(path, number=1):
+    """Create the file, empty, or path-2, path-3, ... if that exists. Returns the path that it took."""
+    new = path.with_stem(f"{path.stem}-{number}") if number > 1 else path
+    try:
+        new.touch(exist_ok=False)
+        return new
+    except FileExistsError:
+        return create_file(path, number + 1)
+
+
+def replace_file(path, content):
+    """Write the content, bytes, as a whole or not at all. The file keeps its mode, and a link to it stays one."""
+    target = path.resolve()
+    target.parent.mkdir(exist_ok=True)
+    target.touch()  # It may have been moved or deleted.
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(content)
+        shutil.copymode(target, temporary)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def latest_path():
-    """The run in FOLDER that was written last, or None."""
-    # A kill can leave an empty file.
+    """The run in FOLDER that was written last. Raises RunFailed if there is none."""
     runs = [path for path in FOLDER.glob("[!.]*.yaml") if path.is_file() and path.stat().st_size]
-    return max(runs, key=lambda path: path.stat().st_mtime_ns, default=None)
+    if not runs:
+        raise RunFailed(f"There is no run in {FOLDER}/.")
+    return max(runs, key=os.path.getmtime)
 
 
 def load_run(path, count=None):
-    """Read a saved run, or only its first `count` thoughts, so that whatever is wrong with the others does no harm.
-
-    Returns its shared store, the model of its last thought (str or None), and the content of the file (bytes).
-    Raises RunFailed with the file and what is wrong with it.
-    """
+    """The SavedRun in a file, or a new one of its first `count` thoughts. Raises RunFailed if the file has a fault."""
     try:
         content = path.read_bytes()
-        return *read_run(load_yaml(content.decode("utf-8-sig")), count), content
-    except OSError as error:
-        reason = error.strerror
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        reason = f"line {line}: it is not UTF-8"
-    except InvalidThought as error:
-        reason = error.reason
-    raise RunFailed(f"{path}: {reason}.")
-
-
-def read_run(run, count):
-    """The shared store and the last model in what load_yaml made of a saved run. Raises InvalidThought."""
-    is_run = isinstance(run, dict) and set(run) == {"problem", "thoughts"}
-    if not is_run or not isinstance(run["problem"], str) or not isinstance(run["thoughts"], list):
-        raise InvalidThought("it is not a saved run, which has a problem and a list of thoughts, and nothing else")
-    if count is not None and count > len(run["thoughts"]):
-        raise InvalidThought(f"it has no Thought {count}; the last one is Thought {len(run['thoughts'])}")
-    try:  # The last thought names it even if it is not among the first `count`.
-        model = READ_COST["model"](run["thoughts"][-1]["cost"]["model"])
-    except (LookupError, TypeError):
-        model = None
-    thoughts = []
-    solution = None
-    for number, fields in enumerate(run["thoughts"][:count], 1):
-        try:
-            if thoughts and is_over(thoughts[-1]):
-                raise InvalidThought("the thought before it ends the run")
-            cost = fields.pop("cost", None) if isinstance(fields, dict) else None
-            thought = read_thought(fields, number, [], solution)
-            thoughts.append({**thought, "cost": read_cost(cost)} if cost else thought)
-        except InvalidThought as error:
-            raise InvalidThought(f"Thought {number}: {error.reason}") from None
-        solution = solution_so_far([thought], solution)
-    return {"problem": run["problem"], "thoughts": thoughts}, model
-
-
-def read_cost(fields):
-    """The cost of a saved thought, with its numbers as numbers. fields: what load_yaml made of it."""
-    try:
-        return {key: READ_COST[key](value) for key, value in fields.items()}
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise InvalidThought("its cost cannot be read") from None
-
-
-class RunDumper(yaml.SafeDumper):
-    """Writes every text but keys and statuses as a block literal, if YAML can hold it in one."""
-
-    ESCAPE_REPLACEMENTS = {'"': '"', "\\": "\\", "\n": "n"}  # The others as \x0C, not as \f, which load_yaml refuses.
-
-    def ignore_aliases(self, data):
-        return True  # Thoughts share the steps that did not change, and a person is to read each of them in full.
-
-    def choose_scalar_style(self):
-        text, is_text = self.event.value, self.event.implicit[1]
-        if not is_text or self.simple_key_context or text in STATUSES:
-            return super().choose_scalar_style()
-        return '"' if CONTROL_CHARACTER.search(text) else "|"  # In a literal, the reader refuses or changes them.
+        shared, model = read_run(content.decode("utf-8-sig", "surrogateescape").replace("\r\n", "\n"), count)
+        return SavedRun(shared, model, path, content) if count is None else SavedRun(shared, model)
+    except (OSError, InvalidThought) as error:
+        raise RunFailed(f"{path}: {getattr(error, 'strerror', None) or error}.")
