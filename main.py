@@ -83,14 +83,14 @@ def open_run(args, parser):
         return run
     number = len(run.thoughts)
     if final_solution(run.thoughts):
-        parser.error(f"Thought {number} ends the run: use --show {args.resume} or --after {number - 1}")
+        parser.error(f"Thought {number} ends {args.resume}: print it with --show, or think again with --after {number - 1}")
     if number >= args.max_thoughts:
         parser.error(f"--max-thoughts must be above {number}, the number of thoughts that the run begins with")
     if not args.show_prompt:
         try:
             run.open_file(args.run)
         except OSError as error:
-            parser.error(f"the run cannot be saved ({error}): name a new file in another place with --run FILE")
+            parser.error(f"the run cannot be saved ({error}): name a new file with --run FILE")
     return run
 
 
@@ -118,7 +118,7 @@ def act(args, run, ask):
     if solution:
         return 0, ""
     if args.show:
-        return 1, f"The run is not over after {count(len(thoughts), 'thoughts')}: what it has may be unchecked."
+        return 1, f"The run is not finished after {count(len(thoughts), 'thoughts')}: it may not have been checked."
     if len(thoughts) >= args.max_thoughts:
         return 1, f"No solution after {count(args.max_thoughts, 'thoughts')}."
     return 0, f"Stopped after Thought {len(thoughts)}."
