@@ -165,7 +165,7 @@ def test_nobody_listening_is_said_with_address_and_proxy_variables(run, monkeypa
 
 
 @pytest.mark.parametrize("name, value", [
-    *[("OPENAI_BASE_URL", f"http://{host}/v1") for host in ("localhost:port", "a..b", "[::1::]", "1.1.1.256:80")],
+    *[("OPENAI_BASE_URL", f"http://{host}/v1") for host in ("localhost:port", "[::1::]", "1.1.1.256:80")],
     *[("OPENAI_BASE_URL", f"http://secret:{password}@localhost/v1") for password in ("pass#1", "pass/1", "pass?1")],
     ("https_proxy", "http://user:secret#1@proxy:8080"), ("ALL_PROXY", "ftp://user:secret@127.0.0.1:1"),
     ("SSL_CERT_FILE", "/secret"), ("OPENAI_API_KEY", "sk-secret\udcff"), ("OPENAI_ORG_ID", "secret\udcff"),
