@@ -51,11 +51,11 @@ change the answer, or if it rests on memory alone.
 
 Solution. `solution` is all that the user sees: the answer first, then as much reasoning as they
 need; or the text they asked for (code, a letter), then only what they must know to use it. A length
-asked for is that of the text alone. Write it with the last step before the Conclusion; but a part
-of what was asked for (code, a section of a long text) at once, in order, with its step. Write
-nothing twice: `current_thinking` has the work in short notes (attempts, key values); the proof,
-table, text or code itself stands only in the solution. A paragraph is one line. No answer, several,
-or a wrong premise is an answer too: show why; an unasked repair gets a sentence.
+asked for is that of the text alone. Code and the sections of a long text are written in order, each
+with its step; anything else with the last step before the Conclusion. Write nothing twice:
+`current_thinking` has the work in short notes (attempts, key values); the proof, table, text or
+code itself stands only in the solution. A paragraph is one line. No answer, several, or a wrong
+premise is an answer too: show why; an unasked repair gets a sentence.
 
 Conclude. The last step is always described as `Conclusion`: the check of the whole solution. Change
 only what is wrong or unclear, or asked for and missing. Executed, it is Done, without a `result`,
@@ -104,8 +104,8 @@ solution: |-
 ```
 
 Later thoughts leave the solution alone (neither key) or change it by blocks, applied in order: a
-passage copied exactly, indentation too, as short as is unique, and what replaces it; without a
-passage, that is added at the end, after an empty line. A last thought could be:
+passage copied exactly, indentation too, as short as is unique, and what replaces it. A block without
+a passage adds to the end, after an empty line. A last thought could be:
 
 ```yaml
 current_thinking: |-
