@@ -33,7 +33,7 @@ log = logging.getLogger("chain_of_thought")
 
 
 def main(argv=None, call_llm=None):
-    """Run the program and return its exit status.
+    """Run the program and return its exit status. Raises SystemExit for wrong usage and --help, as argparse does.
 
     argv: the arguments, list of str (default: sys.argv[1:]); call_llm: a function from a prompt, str, to a reply, str,
     that is asked instead of the OpenAI client.
@@ -47,7 +47,7 @@ def main(argv=None, call_llm=None):
         ask = call_llm or (lambda prompt: ask_openai(prompt, args.model, run.model or DEFAULT_MODEL))
         status, message = act(args, run, ask)
     except RunFailed as failure:
-        status, message = 1 if run else 2, str(failure)
+        status, message = (1 if run else 2), str(failure)  # Without a run, a file could not be read: wrong usage.
     except KeyboardInterrupt:
         status, message = 130, "Interrupted."
     except Exception:
@@ -83,7 +83,7 @@ def open_run(args, parser):
         return run
     number = len(run.thoughts)
     if final_solution(run.thoughts):
-        parser.error(f"Thought {number} ends {args.resume}: print it with --show, or think again with --after {number - 1}")
+        parser.error(f"Thought {number} ends {args.resume}: print it with --show, or use --after {number - 1}")
     if number >= args.max_thoughts:
         parser.error(f"--max-thoughts must be above {number}, the number of thoughts that the run begins with")
     if not args.show_prompt:
@@ -118,14 +118,14 @@ def act(args, run, ask):
     if solution:
         return 0, ""
     if args.show:
-        return 1, f"The run is not finished after {count(len(thoughts), 'thoughts')}: it may not have been checked."
+        return 1, f"Not finished after {count(len(thoughts), 'thoughts')}: the solution may not have been checked."
     if len(thoughts) >= args.max_thoughts:
         return 1, f"No solution after {count(args.max_thoughts, 'thoughts')}."
     return 0, f"Stopped after Thought {len(thoughts)}."
 
 
 def how_to_continue(args, parser, run):
-    """The end of a message: the command that continues the run, or "" if nothing is saved."""
+    """The end of a message: the command that continues the run, or "" if there is no saved run to continue."""
     options = {**vars(args), "problem": None}
     if run.content:
         options.update(resume=run.path, after=None, run=None)
@@ -148,7 +148,7 @@ def build_parser():
     add("--model", metavar="NAME", help=f"the model (default: OPENAI_MODEL, the resumed run's, or {DEFAULT_MODEL})")
     add("--max-thoughts", metavar="N", type=int, default=MAX_THOUGHTS, help="stop after N (default: %(default)s)")
     add("--run", metavar="FILE", type=pathlib.Path, help=f"save the run in this new file (default: one in {FOLDER}/)")
-    saved_run = {"metavar": "FILE", "nargs": "?", "type": pathlib.Path, "const": FOLDER}
+    saved_run = {"metavar": "FILE", "nargs": "?", "type": pathlib.Path, "const": FOLDER}  # the latest in it
     add("--resume", **saved_run, help=f"continue this run (default: the latest in {FOLDER}/)")
     add("--after", metavar="N", type=int, help="start a new run from the first N thoughts of a saved run")
     add("--step", action="store_true", help="think one thought and stop")

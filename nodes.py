@@ -140,8 +140,8 @@ TURN = {
     "step": CHECK + " Then execute this step: {step}",
     "last step": CHECK + " Then execute this step: {step}\nOnly the Conclusion is left after it: complete the solution"
     " now.",
-    "no solution": CHECK + " After any corrections, write the missing solution, and leave the Conclusion Pending for the"
-    " next thought.",
+    "no solution": CHECK + " After any corrections, write the missing solution, and leave the Conclusion Pending for"
+    " the next thought.",
     "conclusion": "This is Thought {number}. Execute this step: {step}\nCheck the whole solution: that is also the"
     " check of Thought {before}, and ends with its evaluation. If it is right, even after minor changes, set"
     " `next_thought_needed` to false. After a Major Error, correct it and leave the Conclusion Pending.",
@@ -170,8 +170,9 @@ class ChainOfThoughtNode(Node):
 
     Shared store: "problem" str; "thoughts" list of thoughts, as in utils/thought.py; "current_thought_number" int;
     "solution" str or None. Only "problem" need be given.
-    save: None, or a function that is given the shared store after every thought. call_llm: a function from a prompt,
-    str, to a reply, str, which may have a cost and a fault like the Reply in utils/call_llm.py; None is call_llm there.
+    max_thoughts: the limit. save: None, or a function that is given the shared store after every thought. call_llm: a
+    function from a prompt, str, to a reply, str or None, which may have a cost and a fault like the Reply in
+    utils/call_llm.py; without one, call_llm of this module is asked.
     """
 
     def __init__(self, max_thoughts=MAX_THOUGHTS, save=None, call_llm=None):
@@ -227,7 +228,7 @@ class ChainOfThoughtNode(Node):
         log.debug(f"=== {name}, try {attempt}: the turn ===\n{turn}")
         start = time.monotonic()
         with status_line(name):
-            reply = (self.call_llm or call_llm)(build_prompt(prep_res, turn))
+            reply = (self.call_llm or call_llm)(build_prompt(prep_res, turn))  # looked up now: it may be replaced
         cost = {"requests": 1, "seconds": round(time.monotonic() - start, 1), **getattr(reply, "cost", {})}
         if reply is None:
             reply = ""
@@ -265,17 +266,18 @@ def build_prompt(prep_res, turn):
 def format_turn(prep_res, max_thoughts):
     """What the model is to do now: the plan, what to check, and which step to execute."""
     number, plan = prep_res["current_thought_number"], prep_res["last_plan_structure"]
-    steps = open_steps(plan)  # the last of them is the Conclusion, or a part of it
+    steps = open_steps(plan)  # The last of them is the Conclusion, or a part of it.
     if not plan:
-        return TURN["only thought" if max_thoughts == 1 else "first"]
-    if number >= max_thoughts:
+        task = "only thought" if max_thoughts == 1 else "first"
+    elif number >= max_thoughts:
         task = "limit"
     elif len(steps) > 1:
         task = "last step" if len(steps) == 2 else "step"
     else:
         task = "conclusion" if prep_res["solution_text"] else "no solution"
-    turn = TURN[task].format(number=number, before=number - 1, step=one_line(steps[0]["description"]))
-    return f"The plan:\n\n{prep_res['last_plan_text']}\n\n{turn}"
+    step = one_line(steps[0]["description"]) if plan else ""
+    turn = TURN[task].format(number=number, before=number - 1, step=step)
+    return f"The plan:\n\n{prep_res['last_plan_text']}\n\n{turn}" if plan else turn
 
 
 def format_rejection(reason, reply):

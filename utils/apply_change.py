@@ -10,12 +10,12 @@ MARKER = re.compile(r"^([<=>])\1{6}(?:(?<=<) SEARCH|(?<=>) REPLACE)?[^\S\n]*$", 
 
 def read_changes(text):
     """The changes in `solution_changes`, a str of blocks, or "": [(passage, new), ...]. Raises InvalidThought."""
-    pieces = [piece.strip("\n") for piece in MARKER.split(text)]  # texts, with the signs of the markers between them
+    pieces = [piece.strip("\n") for piece in MARKER.split(text)]  # outside, "<", passage, "=", new, ">", outside, ...
     changes = list(zip(pieces[2::6], pieces[4::6]))
     if "".join(pieces[1::2]) != "<=>" * len(changes) or any(pieces[::6]) or ("", "") in changes:
         raise InvalidThought(
-            "solution_changes must be blocks of <<<<<<< SEARCH, =======, >>>>>>> REPLACE, none of them empty, and nothing"
-            " else; for a solution that has such lines itself, write the key solution"
+            "solution_changes must be blocks of <<<<<<< SEARCH, =======, >>>>>>> REPLACE, none of them empty, and"
+            " nothing else; for a solution that has such lines itself, write the key solution"
         )
     return changes
 
@@ -35,6 +35,6 @@ def apply_change(solution, passage, new):
         raise InvalidThought(f"the passage {quote(passage)} occurs {count} times in the solution, not once{hint}")
     if new:
         return re.sub(pattern, lambda _: new, solution)
-    # Whole lines go with their line breaks. Of the empty lines around them the longer row stays.
+    # Whole lines go with their line breaks. The longer run of empty lines around them stays.
     lines = rf"(?<!\n)(\n*)^[^\S\n]*{pattern}[^\S\n]*$(\n*)"
     return re.sub(f"{lines}|{pattern}", lambda found: max(found.groups("")), solution, flags=re.MULTILINE).strip("\n")

@@ -10,7 +10,6 @@ ADVICE = {401: " Check OPENAI_API_KEY.", 404: " Check --model, OPENAI_MODEL and 
 REASON = re.compile(r'"(?:message|error|detail)"\s*:\s*"((?:[^"\\]|\\["\\/bfnrt]|\\u[\da-fA-F]{4})+)"')
 
 
-
 def describe_answer(status, body):
     """Why an answer is not a completion, in the provider's words if it has any. status: int; body: bytes."""
     address = server_address()

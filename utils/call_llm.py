@@ -86,7 +86,7 @@ def read_answer(answer, model):
     if isinstance(content, list):
         content = "".join(part.get("text") or "" for part in content)
     if not content.strip() and (choice.get("error") or answer.get("error")):
-        raise ValueError
+        raise ValueError  # call_llm says what the error is.
     reply = Reply(content.encode("utf-8", "replace").decode("utf-8"))  # A lone surrogate cannot be encoded.
     for pattern, fault in FAULTS.items():
         if re.search(pattern, str(choice.get("finish_reason")), re.IGNORECASE):

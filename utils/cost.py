@@ -1,23 +1,23 @@
-"""What thoughts cost: {"model": str, "requests": int, "seconds": float, "prompt_tokens": int, ...}, as far as it is known."""
+"""What thoughts cost: {"model": str, "requests": int, "seconds": float, "prompt_tokens": int, ...}, as far as known."""
 
 from utils.errors import InvalidThought
 
 TOKEN_KEYS = ("prompt_tokens", "cached_tokens", "completion_tokens")
-READERS = {"model": str.strip, "requests": int, "seconds": float, **dict.fromkeys(TOKEN_KEYS, int)}
+COST_READERS = {"model": str.strip, "requests": int, "seconds": float, **dict.fromkeys(TOKEN_KEYS, int)}
 
 
 def read_cost(fields, name):
     """The cost of a saved thought. fields: what load_yaml made of it; name: what to call it in an InvalidThought."""
     try:
-        return {key: READERS[key](value) for key, value in fields.items()}
-    except Exception:  # A hand may have written anything.
+        return {key: COST_READERS[key](value) for key, value in fields.items()}
+    except Exception:  # The file may have been edited by hand.
         raise InvalidThought(f"{name} cannot be read") from None
 
 
 def add_costs(costs):
     """The sum of a list of costs, with the names of all their models."""
     total = {}
-    for key in READERS:
+    for key in COST_READERS:
         values = [cost[key] for cost in costs if key in cost]
         if values:
             total[key] = ", ".join(dict.fromkeys(values)) if key == "model" else round(sum(values), 1)

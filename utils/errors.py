@@ -1,4 +1,4 @@
-"""The two exceptions of a run."""
+"""The two exceptions of a run, and how a text is quoted in their messages."""
 
 
 class RunFailed(Exception):

@@ -7,8 +7,8 @@ import yaml
 from utils.errors import InvalidThought, quote
 
 NULLS = ("", "~", "null", "Null", "NULL", "None")  # plain values that mean "not given"
-# All but newline and tab, with what YAML takes for a line break ("\u2028") or cannot hold ("\ud800").
-CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+# All but tabs and line breaks, with what YAML takes for a line break ("\u2028") or cannot hold ("\ud800").
+CONTROL_CHARACTER = re.compile("\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
 
 def load_yaml(text):
@@ -57,7 +57,7 @@ def read_node(node):
                 refuse(key.start_mark.line, f"the key {quote(key.value)} is given twice in one place")
             fields[key.value] = read_node(value)
         return fields
-    return None if node is None or node.style is None and node.value in NULLS else node.value
+    return None if node is None or (node.style is None and node.value in NULLS) else node.value
 
 
 def refuse(line, reason):

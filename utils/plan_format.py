@@ -3,7 +3,7 @@
 import re
 
 
-def format_plan(plan, plan_before=()):
+def format_plan(plan, plan_before):
     """The plan in full, as lines like "- [Done] description: result" and "- [Verification Needed] description (mark)".
 
     plan: a list of steps as in utils/thought.py. Returns [(line, its step, whether it is new), ...]: a line is new if

@@ -12,7 +12,7 @@ THINK_TAG = "(?:think|thinking|reasoning)>"
 THINK_PART_END = re.compile(rf"^(?=\S).*</{THINK_TAG}", re.MULTILINE)  # "</think>", "That is all.</think>"
 # What must not stand outside of the thought: "planning:", "<think>" without its end
 OUTSIDE = re.compile(f"^(?:(?:{'|'.join(THOUGHT_KEYS)}):|<{THINK_TAG})", re.MULTILINE)
-# Behind a fence that belongs to a text of the thought: a word on its line, or later another fence or an indented text
+# After a fence that belongs to a text of the thought: a word on its line, or later another fence or an indented text
 TORN = re.compile(r"\A.*[^`\s]|\n(?:```|[ \t]+\S)")
 
 
@@ -31,14 +31,15 @@ def read_reply(reply, number=1, plan_before=(), solution=None):
 
 def find_thought(reply):
     """The YAML in a reply: from the line "current_thinking:" to the closing fence or the end."""
-    text = textwrap.dedent(THINK_PART_END.split(textwrap.dedent(reply.replace("\r\n", "\n")))[-1])
-    before, *thoughts = re.split("^(?=current_thinking:)", text, flags=re.MULTILINE)
-    if len(thoughts) != 1:
-        raise InvalidThought(f"it has {len(thoughts)} lines that begin with current_thinking:, not one")
-    thought, _, behind = thoughts[0].partition("\n```")
-    if TORN.search(behind):
+    text = THINK_PART_END.split(textwrap.dedent(reply.replace("\r\n", "\n")))[-1]
+    text = textwrap.dedent(text)  # The thought may be indented without its think part.
+    before, *blocks = re.split("^(?=current_thinking:)", text, flags=re.MULTILINE)
+    if len(blocks) != 1:
+        raise InvalidThought(f"it has {len(blocks)} lines that begin with current_thinking:, not one")
+    block, _, after = blocks[0].partition("\n```")
+    if TORN.search(after):
         raise InvalidThought("a code fence that is not indented ends the block too early")
-    outside = OUTSIDE.search(f"{before}\n{behind}")
+    outside = OUTSIDE.search(f"{before}\n{after}")
     if outside:
         raise InvalidThought(f"{outside[0]} is outside the block that begins with current_thinking:")
-    return thought
+    return block

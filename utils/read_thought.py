@@ -7,7 +7,7 @@ from utils.thought import CONCLUSION, DONE, REQUIRED_KEYS, REQUIRED_STEP_KEYS, S
 from utils.thought import complete_plan, dedent, final_solution, open_steps, solution_so_far
 
 
-def read_thought(fields, number=1, plan_before=(), solution=None, keys=THOUGHT_KEYS):
+def read_thought(fields, number, plan_before, solution, keys=THOUGHT_KEYS):
     """The thought in the fields, a dict of what load_yaml returns.
 
     number: int, the thought's number; plan_before: list of steps, the last plan; solution: the solution so far, str
@@ -39,7 +39,7 @@ def read_fields(fields, keys, required_keys, of):
     for key in fields:
         if key not in keys:
             raise InvalidThought(f"the key {quote(key)}{of} is unknown")
-    given = {key: READERS.get(key, read_text)(value, f"{key}{of}") for key, value in fields.items() if value is not None}
+    given = {key: READERS.get(key, read_text)(value, key + of) for key, value in fields.items() if value is not None}
     for key in required_keys:
         if not given.get(key):
             raise InvalidThought(f"{key}{of} is missing or blank")
@@ -63,7 +63,7 @@ def read_step(fields):
     step = read_fields(fields, STEP_KEYS, REQUIRED_STEP_KEYS, of)
     status = step["status"].title()
     if status not in STATUSES:
-        raise InvalidThought(f"status{of} is {quote(step['status'])}, not one of {STATUSES}")
+        raise InvalidThought(f"status{of} is {quote(step['status'])}, not one of {', '.join(STATUSES)}")
     return {**step, "status": status}
 
 

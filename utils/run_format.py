@@ -48,7 +48,7 @@ def read_run(text, count=None):
         solution = solution_so_far(thoughts[-1:], solution)
     if count not in (None, len(thoughts)):
         raise InvalidThought(f"it has {len(saved)} thoughts, so --after {count} is impossible")
-    match saved:
+    match saved:  # not `thoughts`: the last one counts, also behind the first `count`
         case [*_, {"cost": {"model": str(name)}}]:
             model = name
     return {"problem": problem, "thoughts": thoughts}, model

@@ -36,12 +36,12 @@ class SavedRun:
         self.count_before = len(self.thoughts)
 
     def open_file(self, path):
-        """Create a file for the run, at path or in FOLDER, if it has none. Raises OSError if that cannot be written."""
+        """Create a file for the run, at path or, if it has none yet, in FOLDER. Raises OSError if that fails."""
         if path:
             path.touch(exist_ok=False)
             self.path, self.content = path, b""
         elif self.path:
-            tempfile.TemporaryFile(dir=self.path.resolve().parent).close()
+            tempfile.TemporaryFile(dir=self.path.resolve().parent).close()  # Fails if nothing can be written there.
         else:
             FOLDER.mkdir(exist_ok=True)
             self.path = create_file(new_path(self.shared["problem"]))
@@ -64,7 +64,7 @@ class SavedRun:
             self.has_failed = True
 
     def close(self):
-        """Save once more, in case that was interrupted, or remove the file if no thought came."""
+        """Save once more, in case that was interrupted, or remove a file that is still empty."""
         if len(self.thoughts) > self.count_before:
             self.save(self.shared)
         elif self.path and self.path.exists() and not self.path.read_bytes():
@@ -114,7 +114,7 @@ def load_run(path, count=None):
     """The SavedRun in a file, or a new one of its first `count` thoughts. Raises RunFailed if the file has a fault."""
     try:
         content = path.read_bytes()
-        shared, model = read_run(content.decode("utf-8-sig", "surrogateescape").replace("\r\n", "\n"), count)
+        shared, model = read_run(content.decode("utf-8-sig", "surrogateescape"), count)
         return SavedRun(shared, model, path, content) if count is None else SavedRun(shared, model)
     except (OSError, InvalidThought) as error:
         raise RunFailed(f"{path}: {getattr(error, 'strerror', None) or error}.")

@@ -21,10 +21,10 @@ DONE, UNSURE = "Done", "Verification Needed"
 STATUSES = ("Pending", DONE, UNSURE)
 
 MINOR, MAJOR = "Minor Issues", "Major Error"
-MARKS = r"(?:[^\w\n]|_)*"  # "  ", "**", " - "
-EVALUATION = rf"(?im)^{MARKS}Evaluation of Thought (\d+)"  # "**Evaluation of Thought 2", in any case, on any line
+PUNCTUATION = r"(?:[^\w\n]|_)*"  # "  ", "**", " - "
+EVALUATION = rf"(?im)^{PUNCTUATION}Evaluation of Thought (\d+)"  # "**Evaluation of Thought 2", in any case, on any line
 # "Evaluation of Thought 2: Correct" or, with one line break, "**Evaluation of Thought 2**:\n**Major Error**"
-VERDICT = re.compile(rf"{EVALUATION}{MARKS}(?:\n{MARKS})?(Correct|{MINOR}|{MAJOR})(?![^\W_])")
+VERDICT = re.compile(rf"{EVALUATION}{PUNCTUATION}(?:\n{PUNCTUATION})?(Correct|{MINOR}|{MAJOR})(?![^\W_])")
 # How the description of the Conclusion begins: "Conclusion", "3. **Conclusion**", "Conclusion: check it", but not
 # "Step 3: Conclusion" or "Conclusion of part (a)"
 CONCLUSION = re.compile(r"[\W\d_]*conclusion\s*(?:[^\w\s]|_|\Z)", re.IGNORECASE)
@@ -66,8 +66,8 @@ def final_solution(thoughts, solution=None):
     if not thoughts or not is_over(thoughts[-1]):
         return None
     solution = solution_so_far(thoughts, solution)
-    behind_evaluation = re.split(f"{EVALUATION}.*", thoughts[-1]["current_thinking"])[-1]
-    return dedent(behind_evaluation) if solution is None else solution
+    after_evaluation = re.split(f"{EVALUATION}.*", thoughts[-1]["current_thinking"])[-1]
+    return dedent(after_evaluation) if solution is None else solution
 
 
 def dedent(text):
@@ -76,9 +76,7 @@ def dedent(text):
 
 
 def complete_plan(plan, plan_before):
-    """The plan, in which a step with the description and the status of one before, below the same parents, need not
-    repeat its result, mark and sub-steps.
-    """
+    """The plan, completed by what steps with the same parents, description and status had in the plan before."""
     unmatched = list(plan_before)
     completed = []
     for step in plan:
@@ -90,6 +88,6 @@ def complete_plan(plan, plan_before):
         if "result" in step:
             fields["mark"] = step.get("mark")  # An old mark does not belong to a new result.
         if "sub_steps" in step:
-            fields["sub_steps"] = complete_plan(step["sub_steps"], before.get("sub_steps", []))
+            fields["sub_steps"] = complete_plan(step["sub_steps"], before.get("sub_steps", []))  # [] takes them out.
         completed.append({key: fields[key] for key in STEP_KEYS if fields.get(key)})
     return completed

@@ -6,9 +6,9 @@ import textwrap
 from utils.apply_change import read_changes
 from utils.cost import count
 from utils.plan_format import format_plan
-from utils.thought import MAJOR, MINOR, UNSURE, VERDICT, final_solution
+from utils.thought import MAJOR, MINOR, UNSURE, VERDICT, final_solution, is_over
 
-STYLES = {MINOR: "doubt", MAJOR: "error", UNSURE: "doubt"}  # of a line with a verdict, of a step with a status
+STYLE_OF = {MINOR: "doubt", MAJOR: "error", UNSURE: "doubt"}  # of a line with a verdict, of a step with a status
 
 
 def format_thoughts_for_prompt(thoughts):
@@ -43,7 +43,7 @@ def format_last_thought(thoughts):
     """The last of the thoughts: its thinking, what it writes of the solution, its plan, and the end of the run."""
     *earlier, thought = thoughts
     solution = final_solution(thoughts)
-    is_final = solution is not None
+    is_final = is_over(thought)
     # One part for each style, not for each line, so that a code fence is not torn apart.
     thinking = itertools.groupby(textwrap.indent(thought["current_thinking"], "  ").split("\n"), verdict_style)
     plan = format_plan(thought["planning"], earlier[-1]["planning"] if earlier else [])
@@ -52,7 +52,7 @@ def format_last_thought(thoughts):
         *[("\n".join(lines), style) for style, lines in thinking],
         *format_solution(thought, is_final),
         (f"\n{'Final' if is_final else 'Current'} Plan Status:", "heading"),
-        *[(f"  {line}", STYLES.get(step["status"], "plain" if is_new else "unchanged")) for line, step, is_new in plan],
+        *[(f"  {line}", STYLE_OF.get(step["status"], "plain" if new else "unchanged")) for line, step, new in plan],
     ]
     if not is_final:
         return [*parts, (f"{'-' * 50}\n", "plain")]
@@ -61,16 +61,16 @@ def format_last_thought(thoughts):
 
 def verdict_style(line):
     verdict = VERDICT.search(line)
-    return STYLES.get(verdict and verdict[2].title(), "plain")
+    return STYLE_OF.get(verdict and verdict[2].title(), "plain")
 
 
 def format_solution(thought, is_final):
     """The solution or its changes. A solution that is final is shown at the end of the run instead."""
     if "solution_changes" in thought:
         parts = [
-            (f"  {mark} {textwrap.indent(text, '    ')[4:]}", "plain")
+            (f"  {sign} {textwrap.indent(text, '    ')[4:]}", "plain")
             for change in read_changes(thought["solution_changes"])
-            for mark, text in zip("-+", change)
+            for sign, text in zip("-+", change)
             if text
         ]
         return [("\nChanges to the Solution:", "heading"), *parts]
