@@ -47,7 +47,7 @@ def main(argv=None, call_llm=None):
         ask = call_llm or (lambda prompt: ask_openai(prompt, args.model, run.model or DEFAULT_MODEL))
         status, message = act(args, run, ask)
     except RunFailed as failure:
-        status, message = (1 if run else 2), str(failure)  # Without a run, a file could not be read: wrong usage.
+        status, message = 1 if run else 2, str(failure)  # Without a run, a file could not be read: wrong usage.
     except KeyboardInterrupt:
         status, message = 130, "Interrupted."
     except Exception:
@@ -83,14 +83,14 @@ def open_run(args, parser):
         return run
     number = len(run.thoughts)
     if final_solution(run.thoughts):
-        parser.error(f"Thought {number} ends {args.resume}: print it with --show, or use --after {number - 1}")
+        parser.error(f"the run is solved: use --show {args.resume}, or --resume {args.resume} --after {number - 1}")
     if number >= args.max_thoughts:
-        parser.error(f"--max-thoughts must be above {number}, the number of thoughts that the run begins with")
+        parser.error(f"--max-thoughts must be at least {number + 1}: the run begins with {count(number, 'thoughts')}")
     if not args.show_prompt:
         try:
             run.open_file(args.run)
         except OSError as error:
-            parser.error(f"the run cannot be saved ({error}): name a new file with --run FILE")
+            parser.error(f"{error.filename}: {error.strerror}; name a new file to save the run in with --run FILE")
     return run
 
 
@@ -118,7 +118,7 @@ def act(args, run, ask):
     if solution:
         return 0, ""
     if args.show:
-        return 1, f"Not finished after {count(len(thoughts), 'thoughts')}: the solution may not have been checked."
+        return 1, f"Not finished after {count(len(thoughts), 'thoughts')}: the solution is missing or not checked."
     if len(thoughts) >= args.max_thoughts:
         return 1, f"No solution after {count(args.max_thoughts, 'thoughts')}."
     return 0, f"Stopped after Thought {len(thoughts)}."

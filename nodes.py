@@ -215,9 +215,9 @@ class ChainOfThoughtNode(Node):
             except InvalidThought as error:
                 if attempt == TRIES:
                     raise RunFailed(
-                        f"The last reply:\n{reply}\n\nThought {number}: gave up after {TRIES} rejected replies, which"
-                        f" took {format_cost(add_costs(costs))}. What was wrong with the last one: {error}. The model"
-                        " may not manage the format, or an edit of the prompt broke it: -v shows all three."
+                        f"The last reply:\n{reply.strip() or '(it is empty)'}\n\nThought {number}: gave up after"
+                        f" {TRIES} rejected replies, which took {format_cost(add_costs(costs))}. The last one: {error}."
+                        " The model may not manage the format, or an edit of the prompt broke it: -v shows all three."
                     ) from None
                 log.warning(f"Thought {number}: the reply was rejected: {error}. Asking again.")
                 rejection = format_rejection(error, reply)

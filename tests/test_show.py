@@ -55,7 +55,7 @@ def test_show_with_any_other_option_is_wrong_usage(solved, run, options):
     (["--resume", "empty.yaml"], ["empty.yaml"]),
     (["--resume", "unsolved.yaml", "--max-thoughts", "2"], ["--max-thoughts", "2"]),
     (["--after", "3", "--max-thoughts", "3"], ["--max-thoughts", "3"]),
-    (["--after", "4"], ["Thought 4", "--show", "--after 3"]),
+    (["--after", "4"], ["--show", "--after 3"]),
     (["--after", "5"], ["5"]),
     *[(["--resume", *more], ["--show", "--after 3"]) for more in ([], ["--step"], ["--show-prompt"], ["--run", "new"])],
 ])

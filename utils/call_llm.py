@@ -71,8 +71,8 @@ def request_completion(prompt, model):
     except openai.APIStatusError as error:
         return error.response  # call_llm finds no choices in it, and says why.
     except openai.APIConnectionError as error:
-        suspect = "OPENAI_BASE_URL, and that its server runs" if url else "the network"
-        failure = f"No answer from {server_address()} ({error.__cause__}). Check {suspect}."
+        suspect = "OPENAI_BASE_URL (like http://localhost:11434/v1), and that its server runs" if url else "the network"
+        failure = f"No answer from {server_address()} ({str(error.__cause__).rstrip('.')}). Check {suspect}."
     except Exception as error:  # Its text may hold a password.
         failure = f"The OpenAI client failed ({type(error).__name__}). Check OPENAI_BASE_URL and SSL_CERT_FILE."
     raise RunFailed(failure + proxy_hint())

@@ -59,11 +59,11 @@ def read_plan(items, name):
 
 
 def read_step(fields):
-    of = f" of the step {quote(fields)}"
-    step = read_fields(fields, STEP_KEYS, REQUIRED_STEP_KEYS, of)
+    step = read_fields(fields, STEP_KEYS, REQUIRED_STEP_KEYS, f" of the step {quote(fields)}")
     status = step["status"].title()
     if status not in STATUSES:
-        raise InvalidThought(f"status{of} is {quote(step['status'])}, not one of {', '.join(STATUSES)}")
+        reason = f"the status of {quote(step['description'])} is {quote(step['status'])}"
+        raise InvalidThought(f"{reason}, not one of {', '.join(STATUSES)}")
     return {**step, "status": status}
 
 

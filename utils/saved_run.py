@@ -92,11 +92,11 @@ def replace_file(path, content):
     """Write the content, bytes, as a whole or not at all. The file keeps its mode, and a link to it stays one."""
     target = path.resolve()
     target.parent.mkdir(exist_ok=True)
-    target.touch()  # It may have been moved or deleted.
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         temporary.write_bytes(content)
-        shutil.copymode(target, temporary)
+        if target.exists():  # It may have been moved or deleted.
+            shutil.copymode(target, temporary)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)

@@ -17,8 +17,7 @@ REQUIRED_STEP_KEYS = ("description", "status")
 STEP_KEYS = (*REQUIRED_STEP_KEYS, "result", "mark", "sub_steps")
 
 DONE, UNSURE = "Done", "Verification Needed"
-# In title case, so that a status in any case can be read.
-STATUSES = ("Pending", DONE, UNSURE)
+STATUSES = ("Pending", DONE, UNSURE)  # in title case, so that one in any case can be read
 
 MINOR, MAJOR = "Minor Issues", "Major Error"
 PUNCTUATION = r"(?:[^\w\n]|_)*"  # "  ", "**", " - "
@@ -72,7 +71,7 @@ def final_solution(thoughts, solution=None):
 
 def dedent(text):
     """The text without its common indentation, and without blank lines around it."""
-    return textwrap.dedent(text).strip("\n").rstrip()
+    return textwrap.dedent(text.rstrip()).strip("\n")
 
 
 def complete_plan(plan, plan_before):
