@@ -56,7 +56,7 @@ def test_a_bad_reply_is_asked_for_again_and_three_end_the_run_with_the_last_and_
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     texts = ["Zero.", FIRST, "One.", "Two.", FIRST.replace("Done", "Odd"), FIRST]
     result = run(replies=[lambda text=text: answer(text) for text in texts])
-    assert (result.status, "Thought 1:\n" in result.out) == (1, True)
+    assert (result.status, "\nThought 1" in result.out) == (1, True)
     shown = [[text for text in texts if text in prompt] for prompt in result.prompts]
     assert shown == [[], ["Zero."], [], ["One."], ["Two."]]
     assert re.findall("^Thought \\d", result.err, re.M) == ["Thought 1", *["Thought 2"] * 3] and texts[4] in result.err
@@ -115,7 +115,7 @@ def test_a_refusal_or_an_unreadable_answer_is_shown_after_one_request(serve, run
     assert (result.status, len(endpoint.requests), is_one_line(result.err)) == (1, 2, True)
     assert all(word in result.err for word in words.split()) and ".." not in result.err and len(result.err) < 1000
     assert ("cut" in result.err) == ("cut" in words) and "secret" not in result.err  # What is whole is not called cut.
-    assert "Thought 1:\n" in result.out and result.err.endswith(f" --resume {saved_runs()[0]}\n")
+    assert "\nThought 1" in result.out and result.err.endswith(f" --resume {saved_runs()[0]}\n")
 
 
 @pytest.mark.parametrize("key, sent", [("", r"\w+"), (KEY, KEY)])
@@ -137,7 +137,7 @@ def test_a_failure_that_may_pass_is_not_seen_unless_it_outlasts_four_retries(ser
     endpoint = serve(*[answer] * 4, FIRST, *[answer] * 9)
     result = run()
     assert (result.status, len(endpoint.requests), is_one_line(result.err)) == (1, 10, True)
-    assert "Thought 1:\n" in result.out and all(word in result.err for word in words.split())
+    assert "\nThought 1" in result.out and all(word in result.err for word in words.split())
 
 
 def test_the_client_waits_ten_seconds_for_a_connection_and_an_hour_for_a_reply(serve, run, monkeypatch):
