@@ -146,13 +146,13 @@ def build_parser():
     add = parser.add_argument
     add("--problem", metavar="TEXT", type=read_problem, help="the problem; - reads it from standard input")
     add("--model", metavar="NAME", help=f"the model (default: OPENAI_MODEL, the resumed run's, or {DEFAULT_MODEL})")
-    add("--max-thoughts", metavar="N", type=int, default=MAX_THOUGHTS, help="stop after N (default: %(default)s)")
+    add("--max-thoughts", metavar="N", type=int, default=MAX_THOUGHTS, help="N thoughts at most (default: %(default)s)")
     add("--run", metavar="FILE", type=pathlib.Path, help=f"save the run in this new file (default: one in {FOLDER}/)")
     saved_run = {"metavar": "FILE", "nargs": "?", "type": pathlib.Path, "const": FOLDER}  # the latest in it
     add("--resume", **saved_run, help=f"continue this run (default: the latest in {FOLDER}/)")
     add("--after", metavar="N", type=int, help="start a new run from the first N thoughts of a saved run")
     add("--step", action="store_true", help="think one thought and stop")
-    add("--show", **saved_run, help="print this saved run (default: the latest) and stop")
+    add("--show", **saved_run, help=f"print this saved run (default: the latest in {FOLDER}/) and stop")
     output = parser.add_mutually_exclusive_group()
     output.add_argument("-q", "--quiet", action="store_true", help="print the solution and nothing else")
     output.add_argument("--show-prompt", action="store_true", help="print the prompt of the next thought and stop")
