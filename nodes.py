@@ -21,9 +21,9 @@ executes one step of the plan and returns the plan, updated. You cannot run code
 # Rules
 
 Evaluate. From Thought 2 on, `current_thinking` begins with a check, written out, of the thought
-before and what it wrote of the solution. Reread the problem condition by condition, with its
-figures. Test each result by what would fail if it were wrong: put it back in, derive or
-count it another way, run code in your head with inputs not tried yet, search a text for gaps and
+before and what it wrote of the solution. Reread the problem condition by condition; take figures
+from there. Test each result by what would fail if it were wrong: put it back in, derive or count it
+another way, run code in your head with inputs not tried yet, search a text for gaps and
 contradictions; for "all", "none" or "only one", show another way that nothing was missed. Going the
 same way again is weak: only where nothing else is left, item by item; say so. Then, on its own
 line: "Evaluation of Thought N: VERDICT - reason". VERDICT is one of
@@ -103,9 +103,9 @@ solution: |-
   ```
 ```
 
-Later thoughts leave the solution alone (neither key) or change it by blocks, applied in order: a
-passage copied exactly, indentation too, as short as is unique, and what replaces it. A block without
-a passage adds to the end, after an empty line. A last thought could be:
+Later thoughts leave the solution alone, with no key for it, or change it by blocks, applied in
+order: a passage copied exactly, indentation too, as short as is unique, and what replaces it. A
+block without a passage adds to the end, after an empty line. A last thought could be:
 
 ```yaml
 current_thinking: |-
