@@ -18,7 +18,7 @@ try:
     from utils.saved_run import FOLDER, SavedRun, latest_path, load_run
     from utils.terminal import LogHandler, is_terminal, print_text, print_trace
     from utils.thought import final_solution, solution_so_far
-    from utils.thought_format import format_run
+    from utils.trace import format_run
 except ModuleNotFoundError as error:
     sys.exit(f"{error.name} is not installed: activate the environment, or run pip install -r requirements.txt")
 except KeyboardInterrupt:

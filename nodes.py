@@ -9,10 +9,10 @@ from utils.call_llm import call_llm
 from utils.cost import add_costs, format_cost
 from utils.errors import InvalidThought, RunFailed
 from utils.plan_format import format_plan_for_prompt, one_line
-from utils.read_reply import read_reply
+from utils.reply import read_reply
 from utils.terminal import print_trace, status_line
 from utils.thought import MAJOR, final_solution, find_verdicts, is_over, open_steps, solution_so_far
-from utils.thought_format import format_last_thought, format_thoughts_for_prompt
+from utils.trace import format_last_thought, format_thoughts_for_prompt
 
 # What every prompt begins with. Edit any sentence: this is plain text, and only three double quotes in a row end it.
 INSTRUCTIONS = r"""You solve a problem one thought at a time. Each reply is one thought: it checks the one before it,

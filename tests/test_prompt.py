@@ -11,7 +11,7 @@ from tests.loopback import completion
 from tests.replies import recorded, recorded_problem, reply
 from tests.test_trace import RUNS
 from utils.errors import InvalidThought
-from utils.read_reply import read_reply
+from utils.reply import read_reply
 
 NASTY_TEXT = 'Braces {x} {0} {{}}, 100% %s $HOME \\n \\frac{1}{2}\n\n```yaml\n---\nkey: "value" # x\n```\n  end'
 END = reply(plan=["[Done] Conclusion"], more=False)

@@ -7,7 +7,7 @@ import pytest
 import nodes
 from tests.replies import EVALUATIONS, PLAN, literal, reply
 from utils.errors import InvalidThought
-from utils.read_reply import read_reply
+from utils.reply import read_reply
 
 DONE = ["[Done] Solve", "[Done] Conclusion"]
 END = reply(plan=DONE, more=False)

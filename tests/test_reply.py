@@ -10,7 +10,7 @@ import pytest
 
 from tests.replies import list_item, recorded, reply
 from utils.errors import InvalidThought
-from utils.read_reply import read_reply
+from utils.reply import read_reply
 
 BLOCK = """\
 current_thinking: |-

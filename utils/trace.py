@@ -3,7 +3,7 @@
 import itertools
 import textwrap
 
-from utils.apply_change import read_changes
+from utils.solution import read_changes
 from utils.cost import count
 from utils.plan_format import format_plan
 from utils.thought import MAJOR, MINOR, UNSURE, VERDICT, final_solution, is_over

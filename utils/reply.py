@@ -4,9 +4,8 @@ import re
 import textwrap
 
 from utils.errors import InvalidThought
-from utils.load_yaml import load_yaml
-from utils.read_thought import read_thought
-from utils.thought import THOUGHT_KEYS
+from utils.plain_yaml import load_yaml
+from utils.thought import THOUGHT_KEYS, read_thought
 
 THINK_TAG = "(?:think|thinking|reasoning)>"
 THINK_PART_END = re.compile(rf"^(?=\S).*</{THINK_TAG}", re.MULTILINE)  # "</think>", "That is all.</think>"
