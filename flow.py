@@ -5,9 +5,13 @@ from pocketflow import Flow, Node
 from nodes import ChainOfThoughtNode
 
 
-def create_chain_of_thought_flow(*args, **kwargs):
-    """A flow that thinks until the problem is solved or the limit is reached. The arguments are those of the node."""
-    node = ChainOfThoughtNode(*args, **kwargs)
+def create_chain_of_thought_flow(node=None):
+    """A flow that thinks until the problem is solved or the limit is reached.
+
+    node: a ChainOfThoughtNode, by default one without arguments.
+    """
+    if node is None:
+        node = ChainOfThoughtNode()
     node - "continue" >> node
     node - "end" >> Node()  # PocketFlow warns of an action without a successor.
     return Flow(start=node)

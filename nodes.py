@@ -1,6 +1,7 @@
 """The prompt, and the node that thinks with it."""
 
 import logging
+import re
 import time
 
 from pocketflow import Node
@@ -11,64 +12,68 @@ from utils.errors import InvalidThought, RunFailed
 from utils.plan_format import format_plan_for_prompt, one_line
 from utils.reply import read_reply
 from utils.terminal import print_trace, status_line
-from utils.thought import MAJOR, final_solution, find_verdicts, is_over, open_steps, solution_so_far
-from utils.trace import format_last_thought, format_thoughts_for_prompt
+from utils.thought import ends_run, evaluates_thought_before, final_solution, finds_major_error, open_steps
+from utils.thought import solution_so_far
+from utils.trace import format_history, trace_last_thought
 
 # What every prompt begins with. Edit any sentence: this is plain text, and only three double quotes in a row end it.
 INSTRUCTIONS = r"""You solve a problem one thought at a time. Each reply is one thought: it checks the one before it,
-executes one step of the plan and returns the plan, updated. You cannot run code.
+executes one step of the plan, and returns the updated plan. You cannot run code.
 
 # Rules
 
 Evaluate. From Thought 2 on, `current_thinking` begins with a check, written out, of the thought
-before and what it wrote of the solution. Reread the problem condition by condition; take figures
-from there. Test each result by what would fail if it were wrong: put it back in, derive or count it
-another way, run code in your head with inputs not tried yet, search a text for gaps and
-contradictions; for "all", "none" or "only one", show another way that nothing was missed. Going the
-same way again is weak: only where nothing else is left, item by item; say so. Then, on its own
-line: "Evaluation of Thought N: VERDICT - reason". VERDICT is one of
-- Correct.
+before and of what it wrote of the solution. Reread the problem condition by condition, and take
+figures from it. Test each result in a way that would fail if it were wrong: put it back in, derive
+or count it another way, run code in your head with inputs not tried yet, search a text for gaps and
+contradictions. For "all", "none" or "only one", show in another way that nothing was missed. Only
+if there is no other way, go the same way again, item by item, and write that you did. Then give
+your verdict on its own line: "Evaluation of Thought N: VERDICT - reason".
+VERDICT is one of
+- Correct
 - Minor Issues: something is missing or badly put, but no result changes. Fix it in passing.
-- Major Error: a result is wrong, or code would fail or do harm, there or in an older thought. Put
-  it right in this thought; every step that changes gets its new `result` or is Pending again.
-  Execute this turn's step too only if both fit in one reply, and never the Conclusion.
+- Major Error: a result is wrong, or code fails or does harm on an input that the problem allows, in
+  that thought or an older one. Put it right in this thought; every step that changes gets its new
+  `result` or is Pending again. Execute this turn's step too only if both fit in one reply.
 
 Execute the step that your turn names. Do the work; do not announce it. Name an earlier thought
 instead of repeating it.
 
-Plan. As few steps as the problem needs, each as much as one reply can do reliably: an easy problem
-has one step and the Conclusion. Understanding, planning and checking are not steps. Return the
-whole plan every time. The executed step becomes Done with a one-line `result`. A step left as it
-was needs only its `description`, word for word, and its `status`: the rest is kept. A step too big
-for one reply gets `sub_steps`; it becomes Done, with its own `result`, in the thought that finishes
-the last of them. Reword, split, add or remove open steps at will.
+Plan. Make as few steps as the problem needs, each as much as one reply can do reliably: an easy
+problem has one step and the Conclusion. Understanding, planning and checking are not steps. Return
+the whole plan every time. The executed step becomes Done and gets a `result` of one line. A step
+that you left as it was needs only its `description`, word for word, and its `status`: the rest is
+kept. A step too big for one reply gets `sub_steps`; it becomes Done, with its own `result`, in the
+thought that finishes the last of them. You may reword, split, add or remove open steps.
 
-Doubt. If thinking can settle it, make the step Verification Needed, with its `result` so far and a
-`mark` that says why; the next thought settles it by other means. If not (a fact not given or not
-surely known, an ambiguous word, something to be run), make the assumption closest to the problem.
-Say so in the solution, only there, briefly, if a reading that the user could well have meant would
-change the answer, or if it rests on memory alone.
+Doubt. If thinking can settle a doubt, make the step Verification Needed, with its `result` so far
+and a `mark` that says why; the next thought settles it by other means. If thinking cannot (a fact
+is not given or not surely known, a word is ambiguous, something would have to be run), make the
+assumption closest to the problem. State it in one sentence, in the solution only, if the user could
+well have meant something else and the answer would change. Do the same with what you only remember,
+if the answer depends on it.
 
-Solution. `solution` is all that the user sees: the answer first, then as much reasoning as they
-need; or the text they asked for (code, a letter), then only what they must know to use it. A length
-asked for is that of the text alone. Code and the sections of a long text are written in order, each
-with its step; anything else with the last step before the Conclusion. Write nothing twice:
-`current_thinking` has the work in short notes (attempts, key values); the proof, table, text or
-code itself stands only in the solution. A paragraph is one line. No answer, several, or a wrong
-premise is an answer too: show why; an unasked repair gets a sentence.
+Solution. `solution` is all that the user sees: the answer first, then as much of the reasoning as
+they need. If they asked for a text (code, a letter), it is that text, then only what they must know
+to use it; such notes do not count towards a length asked for. Write code and the sections of a long
+text in order, each with its step, and anything else with the last step before the Conclusion. Write
+nothing twice: `current_thinking` holds notes (attempts, key values); the full proof, table, text or
+code stands in the solution alone. Write each paragraph as one line. That a problem has no answer,
+several answers or a wrong premise is an answer too: show why. A repair that nobody asked for gets
+at most one sentence.
 
 Conclude. The last step is always described as `Conclusion`: the check of the whole solution. Change
-only what is wrong or unclear, or asked for and missing. Executed, it is Done, without a `result`,
-and `next_thought_needed` is false; before, it is true. If this thought finds a Major Error, it
-stays Pending, to have the correction checked.
+only what is wrong or unclear, or asked for and missing. The thought that executes it makes it Done,
+without a `result`, and sets `next_thought_needed` to false; every other sets it to true. If a
+thought finds a Major Error, the Conclusion stays Pending: the next thought checks the correction.
 
-Language: that of the problem, but the keys, the statuses, `Conclusion` and "Evaluation of Thought
-N: Correct / Minor Issues / Major Error" are English.
+Language. Write in the language of the problem. Only the keys, the statuses, `Conclusion` and
+"Evaluation of Thought N: Correct / Minor Issues / Major Error" are English.
 
 # Reply format
 
 Reply with one ```yaml block and nothing else. Every text is a block literal (`|-`): nothing in it
-needs escaping, only indentation, code fences too. A second thought could be:
+needs escaping, but all its lines are indented, code fences too. A second thought could be:
 
 ```yaml
 current_thinking: |-
@@ -104,12 +109,13 @@ solution: |-
 ```
 
 Later thoughts leave the solution alone, with no key for it, or change it by blocks, applied in
-order: a passage copied exactly, indentation too, as short as is unique, and what replaces it. A
-block without a passage adds to the end, after an empty line. A last thought could be:
+order: each has a passage, copied exactly with its indentation and as short as is unique, and what
+replaces it. A block without a passage adds its text at the end, after an empty line. A last thought
+could be:
 
 ```yaml
 current_thinking: |-
-  7 + 5 = 12, 7 · 5 = 35. All pairs were asked for; that there is only one is not said.
+  7 + 5 = 12, 7 · 5 = 35. All pairs were asked for.
   Evaluation of Thought 3: Minor Issues - it does not say that there is no other pair.
 planning:
   - description: |-
@@ -132,31 +138,34 @@ solution_changes: |-
 ```
 """
 
-# The sentences that end every prompt. Only {number}, {before}, {step}, {reason} and {reply} are filled in; write any
-# other brace twice.
-CHECK = "This is Thought {number}. First check and evaluate Thought {before}."
+# The sentences that end every prompt: plain text, too. {number}, {before} and {step} are filled in and, after a
+# rejection, {reason} and {reply}; any other brace is a brace.
 TURN = {
-    "first": "This is Thought 1. There is nothing to evaluate and no plan yet: make one. Then execute its first step.",
-    "step": CHECK + " Then execute this step: {step}",
-    "last step": CHECK + " Then execute this step: {step}\nOnly the Conclusion is left after it: complete the solution"
-    " now.",
-    "no solution": CHECK + " After any corrections, write the missing solution, and leave the Conclusion Pending for"
-    " the next thought.",
-    "conclusion": "This is Thought {number}. Execute this step: {step}\nCheck the whole solution: that is also the"
-    " check of Thought {before}, and ends with its evaluation. If it is right, even after minor changes, set"
-    " `next_thought_needed` to false. After a Major Error, correct it and leave the Conclusion Pending.",
-    "limit": CHECK + " No thought is allowed after this one: execute the Conclusion now, even after a Major Error. Take"
-    " out of the plan what can no longer be done; complete the solution, and say in it what was not done and which"
-    " doubts are left. Set `next_thought_needed` to false.",
-    "only thought": "This is Thought 1. No thought is allowed after this one: there is nothing to evaluate, so make a"
-    " plan of what you can do now, do it, write the solution, and say in it what was not done and which doubts are"
-    " left. The whole plan is Done, with the Conclusion, and `next_thought_needed` is false.",
-    "rejection": "Your last reply to this was rejected: {reason}.\nThe format: one ```yaml block that begins with"
-    " `current_thinking`; every text a block literal (`|-`) with all its lines indented, code fences too; the statuses"
-    " Pending, Done and Verification Needed; no other keys; the whole plan, with `Conclusion` last; a passage to be"
-    " changed copied exactly.",
-    "new reply": "Write a new reply.",
-    "same reply": "Send the whole reply again with that corrected. The rejected reply:\n\n{reply}",
+    "first": r"""This is Thought 1. There is nothing to evaluate and no plan yet: make one. Then execute its first
+step. If only the Conclusion is left after that step, write the solution now.""",
+    "step": r"""This is Thought {number}. First check and evaluate Thought {before}. Then execute this step: {step}""",
+    "last step": r"""This is Thought {number}. First check and evaluate Thought {before}. Then execute this step: {step}
+Only the Conclusion is left after it: complete the solution now.""",
+    "no solution": r"""This is Thought {number}. First check and evaluate Thought {before}. After any corrections, write
+the missing solution, and leave the Conclusion Pending for the next thought.""",
+    "conclusion": r"""This is Thought {number}. Execute this step: {step}
+Check the whole solution. That is also the check of Thought {before}, and ends with its evaluation. If the solution is
+right, even after minor changes, set `next_thought_needed` to false. After a Major Error, correct it and leave the
+Conclusion Pending.""",
+    "limit": r"""This is Thought {number}. First check and evaluate Thought {before}. No thought is allowed after this
+one: execute the Conclusion now, even after a Major Error. Take out of the plan what can no longer be done. Complete the
+solution, and say in it what was not done and which doubts are left. Set `next_thought_needed` to false.""",
+    "only thought": r"""This is Thought 1. No thought is allowed after this one, and there is nothing to evaluate. Make
+a plan of what you can do now, do it, and write the solution. Say in it what was not done and which doubts are left. The
+whole plan is Done, with the Conclusion, and `next_thought_needed` is false.""",
+    "rejection": r"""Your last reply to this was rejected: {reason}.
+The format: one block that begins with the fence ```yaml and the key `current_thinking`, and ends with the fence ```;
+every text a block literal (`|-`) with all its lines indented, code fences too; the statuses Pending, Done and
+Verification Needed; no other keys; the whole plan, with `Conclusion` last; a passage to be changed copied exactly.""",
+    "new reply": r"""Write a new reply.""",
+    "same reply": r"""Send the whole reply again with that corrected. The rejected reply:
+
+{reply}""",
 }
 
 MAX_THOUGHTS = 30
@@ -173,6 +182,7 @@ class ChainOfThoughtNode(Node):
     max_thoughts: the limit. save: None, or a function that is given the shared store after every thought. call_llm: a
     function from a prompt, str, to a reply, str or None, which may have a cost and a fault like the Reply in
     utils/call_llm.py; without one, call_llm of this module is asked.
+    costs: what each reply took, the rejected ones included, as in utils/cost.py.
     """
 
     def __init__(self, max_thoughts=MAX_THOUGHTS, save=None, call_llm=None):
@@ -180,6 +190,7 @@ class ChainOfThoughtNode(Node):
         self.max_thoughts = max_thoughts
         self.save = save
         self.call_llm = call_llm
+        self.costs = []  # Only appended to: a flow runs a copy of the node, which shares this list.
 
     def prep(self, shared):
         thoughts = shared.setdefault("thoughts", [])
@@ -190,7 +201,7 @@ class ChainOfThoughtNode(Node):
         last_plan = thoughts[-1]["planning"] if thoughts else []
         return {
             "problem": shared["problem"],
-            "thoughts_text": format_thoughts_for_prompt(thoughts),
+            "thoughts_text": format_history(thoughts),
             "last_plan_structure": last_plan,
             "last_plan_text": format_plan_for_prompt(last_plan),
             "solution_text": solution_so_far(thoughts),
@@ -205,31 +216,30 @@ class ChainOfThoughtNode(Node):
         rejection = ""
         costs = []
         for attempt in range(1, TRIES + 1):
-            reply, cost = self.query(prep_res, turn + rejection, attempt)
+            reply, cost = self.ask(prep_res, turn + rejection, attempt)
             costs.append(cost)
             try:
-                thought = read_reply(reply, number, prep_res["last_plan_structure"], prep_res["solution_text"])
-                if number < self.max_thoughts and is_over(thought) and MAJOR in find_verdicts(thought):
-                    raise InvalidThought("a Major Error cannot end the run; leave the Conclusion Pending")
+                plan, solution = prep_res["last_plan_structure"], prep_res["solution_text"]
+                thought = read_reply(reply, number, plan, solution, is_last_allowed=number >= self.max_thoughts)
                 return {**thought, "cost": add_costs(costs)}
             except InvalidThought as error:
-                if attempt == TRIES:
-                    raise RunFailed(
-                        f"The last reply:\n{reply.strip() or '(it is empty)'}\n\nThought {number}: gave up after"
-                        f" {TRIES} rejected replies, which took {format_cost(add_costs(costs))}. The last one: {error}."
-                        " The model may not manage the format, or an edit of the prompt broke it: -v shows all three."
-                    ) from None
-                log.warning(f"Thought {number}: the reply was rejected: {error}. Asking again.")
-                rejection = format_rejection(error, reply)
+                reason = str(error)
+            if attempt < TRIES:
+                log.warning(f"Thought {number}: the reply was rejected: {reason}. Asking again.")
+            rejection = format_rejection(reason, reply)
+        raise RunFailed(describe_failure(number, reason, reply, costs))
 
-    def query(self, prep_res, turn, attempt):
+    def ask(self, prep_res, turn, attempt):
         """The reply to a prompt that ends with this turn, and what it cost."""
         name = f"Thought {prep_res['current_thought_number']}"
         log.debug(f"=== {name}, try {attempt}: the turn ===\n{turn}")
+        ask_model = self.call_llm or call_llm  # looked up now: that of the module may have been replaced
         start = time.monotonic()
         with status_line(name):
-            reply = (self.call_llm or call_llm)(build_prompt(prep_res, turn))  # looked up now: it may be replaced
-        cost = {"requests": 1, "seconds": round(time.monotonic() - start, 1), **getattr(reply, "cost", {})}
+            reply = ask_model(build_prompt(prep_res, turn))
+        seconds = round(time.monotonic() - start, 1)
+        cost = {"requests": 1, "seconds": seconds, **getattr(reply, "cost", {})}
+        self.costs.append(cost)
         if reply is None:
             reply = ""
         if not isinstance(reply, str):
@@ -243,44 +253,93 @@ class ChainOfThoughtNode(Node):
         shared["solution"] = final_solution(thoughts)
         if self.save:
             self.save(shared)
-        number = exec_res["thought_number"]
-        verdicts = find_verdicts(exec_res)
-        if number > 1 and not verdicts:
-            log.warning(f"Thought {number} does not evaluate Thought {number - 1}.")
-        if is_over(exec_res):
-            if MAJOR in verdicts:
-                log.warning(f"Thought {number} ends the run after a Major Error: its correction was not checked.")
-            if solution_so_far(thoughts) is None:
-                log.warning(f"Thought {number} ends the run without a `solution`: its thinking is shown instead.")
-        print_trace(format_last_thought(thoughts))
-        return "end" if is_over(exec_res) or number >= self.max_thoughts else "continue"
+        for warning in find_flaws(thoughts):
+            log.warning(warning)
+        print_trace(trace_last_thought(thoughts))
+        if ends_run(exec_res) or len(thoughts) >= self.max_thoughts:
+            return "end"
+        return "continue"
 
 
 def build_prompt(prep_res, turn):
     """The whole prompt of a thought. What changes least comes first, so that a prefix cache can serve it."""
-    solution = f"# Solution so far\n\n{prep_res['solution_text']}\n\n" if prep_res["solution_text"] else ""
-    thoughts = f"# Thoughts so far\n\n{prep_res['thoughts_text']}\n"
-    return f"{INSTRUCTIONS}\n# Problem\n\n{prep_res['problem']}\n\n{thoughts}\n{solution}# Your turn\n\n{turn}\n"
+    parts = [INSTRUCTIONS]
+    parts.append(f"# Problem\n\n{prep_res['problem']}\n")
+    parts.append(f"# Thoughts so far\n\n{prep_res['thoughts_text']}\n")
+    if prep_res["solution_text"]:
+        parts.append(f"# Solution so far\n\n{prep_res['solution_text']}\n")
+    parts.append(f"# Your turn\n\n{turn}\n")
+    return "\n".join(parts)
 
 
 def format_turn(prep_res, max_thoughts):
     """What the model is to do now: the plan, what to check, and which step to execute."""
-    number, plan = prep_res["current_thought_number"], prep_res["last_plan_structure"]
-    steps = open_steps(plan)  # The last of them is the Conclusion, or a part of it.
-    if not plan:
-        task = "only thought" if max_thoughts == 1 else "first"
-    elif number >= max_thoughts:
-        task = "limit"
-    elif len(steps) > 1:
-        task = "last step" if len(steps) == 2 else "step"
-    else:
-        task = "conclusion" if prep_res["solution_text"] else "no solution"
-    step = one_line(steps[0]["description"]) if plan else ""
-    turn = TURN[task].format(number=number, before=number - 1, step=step)
-    return f"The plan:\n\n{prep_res['last_plan_text']}\n\n{turn}" if plan else turn
+    number = prep_res["current_thought_number"]
+    steps = open_steps(prep_res["last_plan_structure"])
+    next_step = one_line(steps[0]["description"]) if steps else ""
+    task = choose_task(prep_res, len(steps), is_last_allowed=number >= max_thoughts)
+    sentences = fill_in(TURN[task], number=number, before=number - 1, step=next_step)
+    if prep_res["is_first_thought"]:
+        return sentences
+    return f"The plan:\n\n{prep_res['last_plan_text']}\n\n{sentences}"
+
+
+def choose_task(prep_res, open_count, is_last_allowed):
+    """The key of TURN for a thought. open_count: how many steps are open; the last of them is in the Conclusion."""
+    if prep_res["is_first_thought"]:
+        return "only thought" if is_last_allowed else "first"
+    if is_last_allowed:
+        return "limit"
+    if open_count > 2:
+        return "step"
+    if open_count == 2:
+        return "last step"
+    if prep_res["solution_text"]:
+        return "conclusion"
+    return "no solution"
 
 
 def format_rejection(reason, reply):
     """The end of the turn after a rejected reply, with the reply, unless it is empty or cannot be mended."""
-    demand = "same reply" if reply.strip() and not getattr(reply, "fault", None) else "new reply"
-    return f"\n\n{TURN['rejection']}\n{TURN[demand]}".format(reason=reason, reply=reply)
+    demand = "new reply"
+    if reply.strip() and not getattr(reply, "fault", None):
+        demand = "same reply"
+    text = f"\n\n{TURN['rejection']}\n{TURN[demand]}"
+    return fill_in(text, reason=reason, reply=reply)
+
+
+def fill_in(text, **values):
+    """The text with these values in the place of {number}, {step} and so on. Any other brace stays a brace."""
+    return re.sub(r"\{(\w+)\}", lambda found: str(values.get(found[1], found[0])), text)
+
+
+def describe_failure(number, reason, reply, costs):
+    """Why no thought came of the last of several replies: for the user."""
+    shown = reply.strip() or "(it is empty)"
+    took = format_cost(add_costs(costs))
+    message = f"The last reply:\n{shown}\n\nThought {number}: gave up after {TRIES} rejected replies, which took {took}"
+    message += f". The last one: {reason}."
+    if not getattr(reply, "fault", None):  # Of a refusal, the reason says all.
+        message += " The model may not manage the format, or an edit broke it: a run with -v shows every reply."
+    return message
+
+
+def find_flaws(thoughts):
+    """What the user should know of the last of the thoughts, although it was taken: sentences."""
+    thought = thoughts[-1]
+    number = thought["thought_number"]
+    is_end = ends_run(thought)
+    if number > 1 and not evaluates_thought_before(thought):
+        yield describe_missing_evaluation(number - 1, is_end)
+    if is_end and finds_major_error(thought):
+        yield f"Thought {number} ends the run after a Major Error: its correction was not checked."
+    if is_end and solution_so_far(thoughts) is None:
+        yield f"Thought {number} ends the run without a `solution`: its thinking is shown instead."
+
+
+def describe_missing_evaluation(before, is_end):
+    example = f'"Evaluation of Thought {before}: Correct", or Minor Issues, or Major Error'
+    message = f"Thought {before + 1} does not evaluate Thought {before}: it has no line that begins with {example}."
+    if is_end:
+        message += f" It ends the run all the same, so Thought {before} was not checked."
+    return message

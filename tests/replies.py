@@ -6,10 +6,19 @@ from utils.errors import RunFailed
 
 RECORDINGS = pathlib.Path(__file__).parent / "recordings"
 
+THREE_KEYS = ["die", "die-2", "intervals", "trains", "trains-2"]  # The cookbook's format, which has no solution.
+WITH_SOLUTION = ["machine-3", "readme-3", "letter-3", "koushi-4", "bughunt-4d"]
+
+EVALUATIONS = "\n".join(f"Evaluation of Thought {number}: Correct - x" for number in range(1, 6))
+WORK = f"{EVALUATIONS}\nSome work."
+PLAN = ["[Done] Solve", "[Pending] Conclusion"]
+DONE = ["[Done] Solve", "[Done] Conclusion"]
+
 
 def recorded(name):
     """The replies of a recorded run, in order."""
-    return [path.read_text(encoding="utf-8") for path in sorted((RECORDINGS / name).glob("*.reply.txt"))]
+    paths = (RECORDINGS / name).glob("*.reply.txt")
+    return [path.read_text(encoding="utf-8") for path in sorted(paths)]
 
 
 def recorded_problem(name):
@@ -24,7 +33,8 @@ def recorded_trace(name):
 class Model:
     """A function from a prompt to a reply that answers with these replies, in order, and keeps the prompts.
 
-    A reply may be a str; an exception, which is raised; or a function that is called and returns one of both.
+    A reply may be a str or another value; an exception, which is raised; or a function, which is called and returns
+    one of these.
     """
 
     def __init__(self, replies):
@@ -34,45 +44,70 @@ class Model:
     def __call__(self, prompt):
         self.prompts.append(prompt)
         reply = next(self.replies, RunFailed("The model has no more replies."))
-        reply = reply() if callable(reply) else reply
+        if callable(reply):
+            reply = reply()
         if isinstance(reply, Exception):
             raise reply
         return reply
 
 
-EVALUATIONS = "\n".join(f"Evaluation of Thought {number}: Correct - x" for number in range(1, 6))
-WORK = f"{EVALUATIONS}\nSome work."
-PLAN = ("[Done] Solve", "[Pending] Conclusion")
+def reply(thinking=WORK, plan=PLAN, more=True, solution=None, changes=(), results={}, marks={}):
+    """A model's reply, which could be any thought of a run.
 
-
-def reply(thinking=WORK, plan=PLAN, more=True, solution=None, changes=(), marks={}, **results):
-    """A model's reply.
-
-    plan: lines like "[Done] Solve", indented by two for a sub-step; changes: pairs (passage, new); results and marks:
-    by description.
+    plan: lines such as "[Done] Solve", indented by two for a sub-step; changes: pairs (passage, new); results, marks:
+    by the description of the step.
     """
-    lines, depth = [*literal("current_thinking", thinking), "planning:"], 0
+    lines = literal("current_thinking", thinking)
+    lines.append("planning:")
+    lines += plan_lines(plan, results, marks)
+    lines.append(f"next_thought_needed: {str(more).lower()}")
+    lines += literal("solution", solution)
+    if changes:
+        lines += literal("solution_changes", blocks(*changes))
+    return fenced("\n".join(lines))
+
+
+def end(thinking=WORK, plan=DONE, more=False, **fields):
+    """A reply that ends the run."""
+    return reply(thinking, plan, more, **fields)
+
+
+def fenced(block):
+    return f"```yaml\n{block}\n```\n"
+
+
+def plan_lines(plan, results, marks):
+    lines = []
+    margin_before = ""
     for line in plan:
-        indent = len(line) - len(line.lstrip())
-        status, description = line.strip()[1:].split("] ")
-        step = [*literal("description", description), f"status: {status}"]
-        step += literal("result", results.get(description)) + literal("mark", marks.get(description))
-        lines += ["  " * indent + "sub_steps:"] if indent > depth else []
-        lines += list_item(step, "  " * indent)
-        depth = indent
-    lines += [f"next_thought_needed: {str(more).lower()}", *literal("solution", solution)]
-    lines += literal("solution_changes", blocks(*changes) if changes else None)
-    return "\n".join(["```yaml", *lines, "```", ""])
+        text = line.lstrip(" ")
+        margin = 2 * (len(line) - len(text)) * " "
+        if len(margin) > len(margin_before):
+            lines.append(f"{margin}sub_steps:")
+        status, description = text[1:].split("] ")
+        step = literal("description", description)
+        step.append(f"status: {status}")
+        step += literal("result", results.get(description))
+        step += literal("mark", marks.get(description))
+        lines += list_item(step, margin)
+        margin_before = margin
+    return lines
+
+
+def list_item(lines, margin=""):
+    first, *others = lines
+    return [f"{margin}  - {first}", *(f"{margin}    {line}" for line in others)]
+
+
+def literal(key, text):
+    """The lines of a text as a block literal, none if it is None."""
+    if text is None:
+        return []
+    lines = text.split("\n")
+    return [f"{key}: |-", *(f"  {line}" for line in lines)]
 
 
 def blocks(*changes):
     """The text of `solution_changes` for pairs (passage, new)."""
-    return "\n".join(f"<<<<<<< SEARCH\n{passage}\n=======\n{new}\n>>>>>>> REPLACE" for passage, new in changes)
-
-
-def literal(key, text):
-    return [] if text is None else [f"{key}: |-", *[f"  {line}" for line in text.split("\n")]]
-
-
-def list_item(lines, indent=""):
-    return [f"{indent}  - {lines[0]}", *[f"{indent}    {line}" for line in lines[1:]]]
+    texts = [f"<<<<<<< SEARCH\n{passage}\n=======\n{new}\n>>>>>>> REPLACE" for passage, new in changes]
+    return "\n".join(texts)

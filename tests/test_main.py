@@ -1,251 +1,390 @@
 """The command line, the process, and the use from Python."""
 
 import contextlib
-import io
-import logging
 import os
 import pathlib
-import re
 import shlex
 import signal
 import subprocess
 import sys
-import threading
-import time
-import types
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pocketflow import Flow, Node
 
 import nodes
 from flow import create_chain_of_thought_flow
-from tests.conftest import MAIN, run_command, run_python, run_shell, saved_runs
+from nodes import ChainOfThoughtNode
+from tests.conftest import MAIN, run_command, run_python
 from tests.loopback import completion, error
-from tests.replies import Model, recorded, reply
+from tests.replies import Model, end, reply
 from utils.errors import RunFailed
 
-ROOT = pathlib.Path(MAIN).parent
-EXAMPLE = str(ROOT / "docs" / "example.yaml")
-REPLIES = recorded("die-2")
-END = reply(plan=["[Done] Conclusion"], more=False, solution="42")
-ODD = reply(plan=["[Odd] Solve", "[Pending] Conclusion"])
-CALL_LLM = str(ROOT / "utils" / "call_llm.py")
-RUN_MAIN = f"import runpy; sys.argv = ['main.py']; runpy.run_path({MAIN!r}, run_name='__main__')"
-PATH = {"PYTHONPATH": str(ROOT)}
-ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # With it, Python can only write ASCII.
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # Python expects only ASCII then.
+ODD = reply(plan=["[Odd] Conclusion"])
+FIRST = reply()
+LAST = end(solution="42")
+SOLVED = [FIRST, LAST]
+
+# A program of the user's own, whose function gives a bad reply and two good ones.
+SCRIPT = """
+import sys
+from main import main
+from tests.replies import Model, end, reply
+answers = [reply(plan=["[Odd] Conclusion"]), reply(), end(solution="42")]
+sys.exit(main(call_llm=Model(answers)))
+"""
 
 
-@pytest.mark.parametrize("variable, option, model", [("", [], "gpt-6-luna"), ("a", [], "a"), ("a", ["--model=b"], "b")])
-def test_only_messages_and_the_chosen_model_are_sent(serve, run, monkeypatch, variable, option, model):
-    endpoint = serve(reply(), END)
-    monkeypatch.setenv("OPENAI_MODEL", variable)
-    assert run(*option).status == 0
-    for request, prompt in zip(endpoint.requests, endpoint.prompts):
-        assert request["path"] == "/v1/chat/completions"
-        assert request["body"] == {"model": model, "messages": [{"role": "user", "content": prompt}]}
+@pytest.fixture
+def trace(run):
+    """The trace of a run that is saved in x.yaml."""
+    return run("--run", "x.yaml", replies=SOLVED).out
 
 
-def test_the_problem_can_come_from_standard_input_and_with_the_line_ends_of_windows(run):
-    prompt = run("--problem", "  Solve:\r\n    x² = 4", "--show-prompt").out
-    assert "\n\n  Solve:\n    x² = 4\n\n" in prompt
-    problem = "\ufeff  Solve:\r\n    x² = 4\n\n".encode()
-    assert run_python(MAIN, "--problem", "-", "--show-prompt", input=problem, **ASCII)[:3] == (0, prompt, "")
+@pytest.fixture
+def closed_pipe():
+    """A file that writes to a pipe whose reader is gone."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w") as stream:
+        yield stream
 
 
-@pytest.mark.parametrize("after, before, message", [("<&-", "", "Bad file"), ("", "printf '\\366' |", "UTF-8")])
-def test_an_unreadable_standard_input_is_wrong_usage(after, before, message):
-    result = run_shell(f"--problem - {after}", before)
-    assert result.status == 2 and message in result.err.splitlines()[-1]
+@pytest.fixture
+def shared():
+    return {"problem": "x"}
 
 
-@pytest.mark.parametrize("arguments, named", [
-    (["--problem", " \n"], "--problem"), (["--problem", "Gr\udcf6\udcdfe"], "UTF-8"), (["a problem"], "a problem"),
-    (["--max-thoughts", "0"], "--max-thoughts"), (["--max-thoughts", "x"], "--max-thoughts"),
-    (["-q", "--show-prompt"], "--quiet"),
-])
-def test_wrong_usage_says_what_is_wrong_and_neither_asks_nor_saves(run, arguments, named):
-    result = run(*arguments, replies=[END])
-    assert (result.status, result.out, result.prompts, os.listdir()) == (2, "", [], [])
-    assert named in result.err.splitlines()[-1]
+def hint(result):
+    """The words of the command that the last line on stderr tells the user to paste."""
+    return shlex.split(result.last_line.partition("python ")[2])
+
+
+def flow_of(*replies, **arguments):
+    """A flow whose node is given these arguments, and a function that answers so."""
+    node = ChainOfThoughtNode(call_llm=Model(replies), **arguments)
+    return create_chain_of_thought_flow(node)
+
+
+# The arguments
+
+
+@pytest.mark.parametrize(
+    "argument, named",
+    [
+        ("--problem=\n", "--problem"),
+        ("--problem=Gr\udcf6\udcdfe", "UTF-8"),
+        ("--max-thoughts=0", "--max-thoughts"),
+    ],
+)
+def test_wrong_usage_is_named_before_anything_is_asked(run, argument, named):
+    result = run(argument, replies=SOLVED)
+    assert result.status == 2
+    assert named in result.last_line
+    assert result.prompts == []
+
+
+def test_the_problem_can_come_from_standard_input_in_any_locale():
+    typed = "\ufeff  Solve:\r\n    x² = 4\r\n\r\n".encode()
+    result = run_python(MAIN, "--problem", "-", "--show-prompt", input=typed, **ASCII)
+    assert "\n\n  Solve:\n    x² = 4\n\n" in result.out
+
+
+def test_the_line_breaks_of_windows_are_line_breaks(run):
+    assert "\n\nSolve:\n  x\n\n" in run("--problem", "Solve:\r\n  x", "--show-prompt").out
+
+
+def test_a_standard_input_that_is_not_utf_8_is_wrong_usage():
+    result = run_python(MAIN, "--problem", "-", input=b"Gr\xf6\xdfe")
+    assert result.status == 2
+    assert "UTF-8" in result.last_line
 
 
 def test_an_interrupt_while_the_problem_is_typed_ends_the_program():
-    with subprocess.Popen([sys.executable, MAIN, "--problem", "-"], stdin=-1, stderr=-1) as process:
-        os.write(process.stdin.fileno(), b"x" * 100_000)  # More than a pipe holds, so that it is being read now.
+    command = [sys.executable, MAIN, "--problem", "-"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        os.write(process.stdin.fileno(), b"x" * 100_000)  # More than a pipe holds, so it is being read now.
         process.send_signal(signal.SIGINT)
-        assert (process.communicate(timeout=60)[1].count(b"\n"), process.returncode) == (1, 130)
+        _, err = process.communicate()
+    assert process.returncode == 130
+    assert err.count(b"\n") == 1
 
 
-def test_the_prompt_is_shown_as_it_would_be_sent_and_nothing_is_asked_or_saved(run):
-    shown = run("--problem", "x", "--show-prompt", replies=[END])
-    assert (shown.status, shown.err, shown.prompts, os.listdir()) == (0, "", [], [])
-    assert [shown.out] == run("--problem", "x", replies=[END]).prompts
+def test_the_prompt_is_shown_as_it_would_be_sent_and_nothing_is_saved(run):
+    shown = run("--show-prompt").out
+    assert os.listdir() == []
+    sent = run(replies=SOLVED).prompts
+    assert "fair die" in shown
+    assert shown == sent[0]
+    assert run("--after=1", "--show-prompt").out == sent[1]
 
 
-@pytest.mark.parametrize("replies, status, out", [
-    ([END.replace("42", "The answer:\n\n      42 ⚀")], 0, "The answer:\n\n    42 ⚀\n"),
-    ([reply(solution="41")], 1, ""), ([reply(solution="41"), RunFailed("No.")], 1, ""),
-])
-def test_quiet_prints_the_solution_and_nothing_else_once_the_run_is_solved(run, replies, status, out):
-    assert run("-q", "--max-thoughts", str(len(replies)), replies=replies)[:2] == (status, out)
+def test_quiet_prints_the_solution_to_the_letter_and_nothing_else(run):
+    solution = "The answer:\n\n      42 ⚀"
+    assert run("-q", replies=[FIRST, end(solution=solution)]).out == f"{solution}\n"
 
 
-def test_verbose_shows_turns_replies_tries_and_costs_once_but_never_the_key(serve, run):
-    usage = {"prompt_tokens": 1812, "completion_tokens": 301, "prompt_tokens_details": {"cached_tokens": 768}}
-    log = lambda handler: (logging.getLogger("httpx").warning("Theirs."), completion(REPLIES[0], usage=usage)(handler))
-    prompts = serve(log, error(503, "Busy."), "nonsense", *REPLIES[1:]).prompts
-    result = run("-v", "--model", "some-model", "--problem", "x")
-    assert (result.status, result.out) == (0, run("--problem", "x", replies=REPLIES).out)
-    turns = [prompt.split("# Your turn\n\n")[1] for prompt in prompts]
-    assert turns[3].startswith(turns[2].strip()) and nodes.INSTRUCTIONS not in result.err
-    assert all(result.err.count(text.strip()) == 1 for text in [turns[0], turns[3], turns[4], *REPLIES])
-    tries = re.findall(r"Thought (\d, try \d)", result.err)
-    assert tries[::2] == tries[1::2] == ["1, try 1", "2, try 1", "2, try 2", "3, try 1"]
-    cost = r"1 request, [\d.]+ seconds, 1,812 prompt .* 768 cached .* 301 completion .*some-model"
-    assert re.search(cost, result.err) and "1812" not in prompts[4] and "1,812" not in prompts[4]
-    assert re.search(rf"3 thoughts.*{saved_runs()[0]}.*4 requests.*1,812", result.err.splitlines()[-1])
-    assert result.err.count("Retrying request") == 1 and "sk-local" not in result.err and "Theirs." not in result.err
+def test_quiet_prints_nothing_before_the_run_is_solved(run):
+    assert run("-q", "--max-thoughts=1", replies=[reply(solution="41")]).out == ""
 
 
-@pytest.mark.parametrize("environment, encoding", [(ASCII, "utf-8"), ({"PYTHONIOENCODING": "ascii"}, "ascii")])
-def test_a_pipe_gets_the_trace_in_utf_8_or_the_encoding_of_the_user(run, environment, encoding):
-    expected = run("--show", EXAMPLE).out.encode(encoding, "replace").decode(encoding)
-    assert run_python(MAIN, "--show", EXAMPLE, **environment)[:3] == (0, expected, "")
+def test_verbose_shows_the_turn_the_try_and_the_reply(run):
+    replies = [FIRST, "Prose.", LAST]
+    result = run("-v", replies=replies)
+    turn = result.prompts[2].partition("# Your turn\n\n")[2]
+    for shown in [turn, *replies, "Thought 2, try 2"]:
+        assert shown.strip() in result.err
+    assert nodes.INSTRUCTIONS not in result.err
 
 
-@pytest.mark.parametrize("arguments", [["--show", EXAMPLE, "-q"], []])
-def test_a_closed_pipe_ends_the_program_silently_before_anything_is_asked(serve, arguments):
-    prompts = serve(END).prompts
-    reader, writer = os.pipe()
-    os.close(reader)
-    with open(writer, "wb") as stdout:
-        done = subprocess.run([sys.executable, MAIN, *arguments], stdout=stdout, stderr=-1, timeout=60)
-    assert (done.stderr, done.returncode, prompts, saved_runs()) == (b"", 1, [], [])
+def test_verbose_shows_what_a_request_cost_but_never_the_key(serve, run):
+    usage = {"prompt_tokens": 1812, "prompt_tokens_details": {"cached_tokens": 768}}
+    serve(error(503, "Busy."), completion(FIRST, usage=usage), completion(LAST, usage=usage))
+    err = run("-v").err
+    for shown in ["Retrying", "gpt-6-luna", "1,812", "768"]:
+        assert shown in err
+    assert "sk-local" not in err
+
+
+# The process
+
+
+def test_a_pipe_gets_utf_8_in_any_locale(trace):
+    assert run_python(MAIN, "--show", "x.yaml", **ASCII).out == trace
+
+
+def test_a_pipe_gets_the_encoding_that_the_user_asks_for(trace):
+    assert run_python(MAIN, "--show", "x.yaml", PYTHONIOENCODING="ascii").out == trace.replace("🤔", "?")
+
+
+def test_a_closed_pipe_is_silent(trace, closed_pipe):
+    command = [sys.executable, MAIN, "--show", "x.yaml"]
+    done = subprocess.run(command, stdout=closed_pipe, stderr=subprocess.PIPE)
+    assert done.stderr == b""
+
+
+def test_a_closed_pipe_ends_a_run_and_changes_no_stream_of_the_process(run, monkeypatch, closed_pipe):
+    stderr = sys.stderr
+    monkeypatch.setattr(sys, "stdout", closed_pipe)
+    result = run(replies=SOLVED)
+    assert result.prompts == []
+    assert sys.stdout is closed_pipe
+    assert sys.stderr is stderr
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a full device")
-def test_a_full_disk_is_said():
-    result = run_shell("> /dev/full")
-    assert result.status == 1 and re.fullmatch(".*No space left on device.*\n", result.err)
+def test_a_full_disk_is_said(run, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", open("/dev/full", "w"))
+    err = run(replies=SOLVED).err
+    assert "No space left on device" in err
+    assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("package", ["pocketflow", "yaml"])
+def run_without(module):
+    """The program in a process where this module is missing."""
+    code = f"import runpy, sys; sys.modules[{module!r}] = None; runpy.run_path({MAIN!r}, run_name='__main__')"
+    return run_python("-c", code, OPENAI_API_KEY="sk-local")
+
+
+@pytest.mark.parametrize("package", ["pocketflow", "yaml", "openai"])
 def test_a_missing_package_is_named(package):
-    result = run_python("-c", f"import sys; sys.modules[{package!r}] = None\n{RUN_MAIN}", **PATH)
-    assert result.status == 1 and re.fullmatch(f".*{package}.*pip install -r requirements.txt.*\n", result.err)
+    err = run_without(package).err
+    assert package in err
+    assert "requirements.txt" in err
 
 
-def test_an_interrupt_while_the_program_loads_leaves_no_traceback():
-    finder = "class Finder:\n def find_spec(name, *_): name == 'yaml' and signal.raise_signal(signal.SIGINT)"
-    result = run_python("-c", f"import signal, sys\n{finder}\nsys.meta_path.insert(0, Finder)\n{RUN_MAIN}", **PATH)
-    assert result.status == 130 and "Traceback" not in result.err
+def test_a_missing_module_of_our_own_is_a_bug_with_its_traceback():
+    assert run_without("utils.cost").err.startswith("Traceback")
 
 
-def test_it_does_the_same_without_assertions_and_without_standard_error(run):
-    code = f"main(['-v'], Model([{ODD!r}, *recorded('die-2')]))"
-    pathlib.Path("own.py").write_text(f"from main import main\nfrom tests.replies import Model, recorded\n{code}")
-    result = run_command("sh", "-c", f'"{sys.executable}" -O own.py 2>&-', **PATH)
-    assert (result.status, result.out) == (0, run(replies=REPLIES).out)
+def test_an_interrupt_while_the_program_loads_ends_it_in_the_same_way():
+    pathlib.Path("yaml.py").write_text("raise KeyboardInterrupt")
+    assert run_python(MAIN, PYTHONPATH=".").status == 130
 
 
-def test_what_asks_nothing_does_not_load_the_client():
-    options = [["--help"], ["--show-prompt"], ["--after=x"], ["--show", EXAMPLE], ["--resume=no.yaml"]]
-    code = f"import sys, main\nfor options in {options}:\n try: main.main(options)\n except SystemExit: pass\n"
-    result = run_python("-c", f"{code}sys.exit('openai' in sys.modules)", **PATH)
-    assert result.status == 0 and "--max-thoughts" in result.out and "Five fillings are needed" in result.out
+@pytest.mark.parametrize("option", ["--help", "--show-prompt", "--show=x.yaml", "--after=x"])
+def test_what_asks_nothing_does_not_load_the_client(trace, option):
+    assert "openai" not in run_python("-X", "importtime", MAIN, option).err
+
+
+# The client, or a function of the user's own
+
+
+def test_only_a_message_and_the_chosen_model_are_sent(serve, run, monkeypatch):
+    endpoint = serve(FIRST)
+    monkeypatch.setenv("OPENAI_MODEL", "a")
+    run("--step", "--model", "b")
+    message = {"role": "user", "content": endpoint.prompts[0]}
+    assert endpoint.requests[0]["body"] == {"model": "b", "messages": [message]}
 
 
 def test_the_call_can_be_tried_on_its_own(serve):
     serve("ready")
-    assert run_python(CALL_LLM, OPENAI_MODEL="mine")[:3] == (0, "mine: ready\n", "")
-    result = run_python(CALL_LLM, OPENAI_BASE_URL="", OPENAI_API_KEY="")
-    assert (result.status, result.out) == (1, "") and re.fullmatch(".*OPENAI_API_KEY is not set.*\n", result.err)
+    call_llm = MAIN.replace("main.py", "utils/call_llm.py")
+    assert run_python(call_llm, OPENAI_MODEL="mine", PYTHONPATH="").out == "mine: ready\n"
 
 
-def test_another_provider_is_one_function_and_only_without_it_the_client_is_needed(run, monkeypatch):
+def test_a_function_that_answers_needs_no_client_and_the_process_stays_as_it_is(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "openai", None)
-    monkeypatch.setenv("OPENAI_API_KEY", "x")
     environment = dict(os.environ)
-    step = run("--model", "theirs", "--step", replies=REPLIES)
-    assert (step.status, len(step.prompts), run("--resume", "-v", replies=REPLIES[1:]).status) == (0, 1, 0)
+    assert run("--model", "theirs", replies=SOLVED).err == ""
     assert dict(os.environ) == environment
-    assert re.fullmatch(".*openai.*pip install -r requirements.txt.*\n", run("--problem", "x").err)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-@pytest.mark.parametrize("answer, status, said, is_traceback", [
-    (RunFailed("Their line."), 1, "Their line.", False),
-    (OSError(28, "No space left on their device"), 1, "No space left on their device", True),
-    (AssertionError("Their bug."), 1, "AssertionError: Their bug.", True),
-    (lambda: 42, 1, "not int", True),
-    (lambda: signal.raise_signal(signal.SIGINT), 130, "Interrupted", False),
-])
-def test_when_a_function_that_answers_fails_the_last_line_is_how_to_continue(run, answer, status, said, is_traceback):
-    result = run("--max-thoughts", "9", replies=[REPLIES[0], answer])
-    *above, last_line = result.err.splitlines()
-    assert (result.status, said in result.err) == (status, True)
-    assert (result.err.startswith("Traceback"), bool(above)) == (is_traceback, is_traceback)
-    command = shlex.split(last_line[last_line.index("python ") :])
-    assert command == ["python", "main.py", "--max-thoughts", "9", "--resume", str(saved_runs()[0])]
-    assert run(*command[2:], replies=REPLIES[1:]).status == 0
+def test_a_script_of_ones_own_has_the_options_and_is_named_in_the_hints():
+    pathlib.Path("own.py").write_text(SCRIPT)
+    command = hint(run_python("own.py", "--step"))
+    assert command[0] == "own.py"
+    assert run_python(*command).out.startswith("Thought 2:")
 
 
-@pytest.mark.parametrize("failures", [[RunFailed("No.")], [OSError("No.")], [ODD, None, "No."]])
-def test_a_flow_needs_only_a_problem_and_can_be_run_again_until_it_is_solved(run, capsys, failures):
-    trace = run("--problem", "x", "--run", "x.yaml", replies=REPLIES).out
-    shared = {"problem": "x"}
-    with pytest.raises(Exception, match=r"No\."):
-        create_chain_of_thought_flow(call_llm=Model([REPLIES[0], *failures])).run(shared)
-    create_chain_of_thought_flow(call_llm=Model(REPLIES[1:])).run(shared)
+def test_without_assertions_and_standard_error_a_run_is_the_same(trace):
+    pathlib.Path("own.py").write_text(SCRIPT)
+    result = run_command("sh", "-c", '"$0" -O own.py -v 2>&-', sys.executable)
+    assert result.status == 0
+    assert result.out == trace
+
+
+@pytest.fixture
+def fail(run):
+    """fail(answer) is what stderr says if that is the second answer; its last line is how to continue."""
+
+    def fail_then_continue(answer):
+        result = run(replies=[FIRST, answer])
+        assert result.status == 1
+        _, *arguments = hint(result)
+        assert run(*arguments, replies=[LAST]).status == 0
+        return result.err
+
+    return fail_then_continue
+
+
+def test_a_function_can_end_the_run_with_a_line(fail):
+    assert fail(RunFailed("Their line.")).startswith("Their line.")
+
+
+@pytest.mark.parametrize(
+    "answer, said",
+    [
+        (OSError("Their disk is full"), "OSError: Their disk is full"),
+        (AssertionError("Their bug"), "AssertionError: Their bug"),
+        (42, "int"),
+    ],
+)
+def test_anything_else_that_a_function_raises_is_shown_with_its_traceback(fail, answer, said):
+    err = fail(answer)
+    assert err.startswith("Traceback")
+    assert said in err
+
+
+# The use from Python
+
+
+def test_a_flow_needs_only_a_problem_and_prints_the_trace(monkeypatch, capsys, trace, shared):
+    monkeypatch.setattr(nodes, "call_llm", Model(SOLVED))
+    create_chain_of_thought_flow().run(shared)
     assert set(shared) == {"problem", "thoughts", "current_thought_number", "solution"}
-    assert shared["solution"].startswith("**Answer: the probability") and shared["current_thought_number"] == 3
-    assert trace.partition("\n\n")[2] == capsys.readouterr().out and os.listdir() == ["x.yaml"]
+    assert trace.endswith("\n\n" + capsys.readouterr().out)
+    assert os.listdir() == ["x.yaml"]
+
+
+def test_a_flow_that_failed_can_be_run_again_and_goes_on(shared):
+    with pytest.raises(OSError):
+        flow_of(FIRST, OSError("No server.")).run(shared)
+    flow_of(LAST).run(shared)
+    assert len(shared["thoughts"]) == 2
+
+
+def test_after_a_first_thought_that_failed_the_solution_is_none(shared):
+    with pytest.raises(RunFailed):
+        flow_of(None, ODD, "Prose.").run(shared)
+    assert shared["solution"] is None
+
+
+def test_a_solved_problem_is_not_thought_on(shared):
+    flow_of(LAST).run(shared)
     with pytest.raises(Exception, match="solved"):
-        create_chain_of_thought_flow(call_llm=Model([END])).run(shared)
+        flow_of().run(shared)
 
 
-def test_a_node_without_arguments_asks_the_call_llm_of_nodes_for_at_most_30_thoughts(monkeypatch):
-    shared, model = {"problem": "x"}, Model([reply(solution="42")] * 99)
-    monkeypatch.setattr(nodes, "call_llm", model)
-    node = nodes.ChainOfThoughtNode()
+def test_a_node_without_arguments_thinks_30_thoughts_in_a_flow_of_ones_own(monkeypatch, shared):
+    monkeypatch.setattr(nodes, "call_llm", Model([reply(solution="41")] * 40))
+    node = ChainOfThoughtNode()
     node - "continue" >> node
     node - "end" >> Node()
     Flow(start=node).run(shared)
-    assert (len(model.prompts), len(shared["thoughts"]), shared["solution"]) == (30, 30, None)
+    assert len(shared["thoughts"]) == 30
+    assert shared["solution"] is None
 
 
-def test_what_standard_output_cannot_encode_is_replaced_in_a_flow_too():
-    with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO(), "ascii")) as out:
-        create_chain_of_thought_flow(1, call_llm=Model([reply("甲")])).run({"problem": "x"})
-        assert b"\n  ?\n" in out.buffer.getvalue()
+class Output:
+    """A standard output that can do no more than write and flush."""
+
+    written = flushed = ""
+
+    def write(self, text):
+        self.written += text
+
+    def flush(self):
+        self.flushed = self.written
 
 
-def test_a_flow_runs_in_a_thread_with_a_stdout_that_can_only_write_and_saves_then_prints_then_asks(run, caplog):
-    trace = run("--problem", "x", replies=REPLIES).out
-    caplog.set_level("DEBUG", "chain_of_thought")
-    written, flushed, log = [], [], []
-    count = lambda texts: "".join(texts).count("] Conclusion")
-    save = lambda shared: log.append(("save", len(shared["thoughts"]), count(written)))
-    model = Model([lambda text=text: log.append(("ask", count(flushed))) or text for text in REPLIES])
-    write_only = types.SimpleNamespace(write=written.append, flush=lambda: flushed.extend(written[len(flushed) :]))
-    with contextlib.redirect_stdout(write_only), contextlib.redirect_stderr(write_only):
-        thread = threading.Thread(target=create_chain_of_thought_flow(3, save, model).run, args=[{"problem": "x"}])
-        thread.start()
-        thread.join(60)
-    assert trace.partition("\n\n")[2] == "".join(written)
-    assert log == [("ask", 0), ("save", 1, 0), ("ask", 1), ("save", 2, 1), ("ask", 2), ("save", 3, 2)]
-    assert all(text in caplog.text for text in REPLIES)
+def test_a_thought_is_saved_then_printed_then_the_next_is_asked_for(shared):
+    output = Output()
+    is_printed = []
+
+    def look(*_):
+        is_printed.append("Thought 1" in output.flushed)
+        return LAST
+
+    with contextlib.redirect_stdout(output):
+        flow_of(FIRST, look, save=look).run(shared)
+    assert is_printed[:2] == [False, True]  # when Thought 1 is saved, and when the next is asked for
 
 
-class PricedReply(str):
-    cost = {"model": "theirs", "prompt_tokens": 5}
+def test_a_flow_runs_in_a_thread(shared):
+    with ThreadPoolExecutor() as pool:
+        pool.submit(flow_of(LAST).run, shared).result()
+    assert shared["solution"] == "42"
 
 
-def test_the_node_counts_the_requests_and_measures_the_seconds_of_any_function(monkeypatch):
-    shared, now = {"problem": "x"}, [100.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    after = lambda seconds, text: lambda: now.__setitem__(0, now[0] + seconds) or text
-    model = Model([after(2.5, ODD), after(60, PricedReply(reply())), after(0.5, END)])
-    create_chain_of_thought_flow(call_llm=model).run(shared)
-    assert [thought["cost"] for thought in shared["thoughts"]] == [
-        {"model": "theirs", "requests": 2, "seconds": 62.5, "prompt_tokens": 5}, {"requests": 1, "seconds": 0.5}
-    ]
+# The cost
+
+
+@pytest.fixture
+def take(clock):
+    """take(seconds, text, model=...) is a reply that takes so long and names its model."""
+
+    def make_reply(seconds, text, **cost):
+        def answer():
+            clock[0] += seconds
+            return type("Reply", (str,), {"cost": cost})(text)
+
+        return answer
+
+    return make_reply
+
+
+def test_a_thought_and_the_node_have_the_costs_of_all_replies_the_rejected_ones_too(take, shared):
+    replies = [FIRST, take(0.1, ODD), take(0.2, LAST, model="small")]
+    node = ChainOfThoughtNode(call_llm=Model(replies))
+    create_chain_of_thought_flow(node).run(shared)
+    assert shared["thoughts"][1]["cost"] == {"model": "small", "requests": 2, "seconds": 0.3}
+    assert len(node.costs) == 3
+
+
+def test_the_last_line_sums_up_the_run_and_what_it_took(run, take):
+    replies = [take(0.1, ODD, model="small"), take(0.2, FIRST, model="large"), LAST]
+    line = run("-v", "--run=x.yaml", replies=replies).last_line
+    for shown in ["2 thoughts", "x.yaml", "3 requests", " 0.3 ", "small", "large"]:
+        assert shown in line
+
+
+def test_the_last_line_does_not_count_what_the_run_began_with(run, trace):
+    assert "1 request" in run("--resume=x.yaml", "--after=1", "-v", replies=[LAST]).last_line
+
+
+def test_the_last_line_counts_replies_that_made_no_thought(run):
+    assert "2 requests" in run("-v", replies=[ODD, ODD]).last_line

@@ -1,159 +1,256 @@
-"""What each prompt holds."""
+"""What each prompt holds, and what its turn asks for."""
 
+import itertools
 import re
 import textwrap
 
 import pytest
-import yaml
 
 import nodes
 from tests.loopback import completion
-from tests.replies import recorded, recorded_problem, reply
-from tests.test_trace import RUNS
-from utils.errors import InvalidThought
+from tests.replies import THREE_KEYS, WITH_SOLUTION, end, recorded, recorded_problem, recorded_trace, reply
 from utils.reply import read_reply
 
-NASTY_TEXT = 'Braces {x} {0} {{}}, 100% %s $HOME \\n \\frac{1}{2}\n\n```yaml\n---\nkey: "value" # x\n```\n  end'
-END = reply(plan=["[Done] Conclusion"], more=False)
+RUNS = [*THREE_KEYS, *WITH_SOLUTION]
+
+
+def history(prompt):
+    """What stands between the instructions and the turn."""
+    behind_instructions = prompt.removeprefix(nodes.INSTRUCTIONS)
+    return behind_instructions.split("\n# Your turn\n")[0]
 
 
 def turn(prompt):
     return prompt.split("\n# Your turn\n\n")[1]
 
 
-def plan_lines(plan, indent=""):
-    """Every step of a plan as its line in the simplified view, and what follows it in the full view."""
-    for step in plan:
-        result = f": {' '.join(step['result'].split())}" if "result" in step else ""
-        yield f"{indent}- [{step['status']}] {step['description']}", result
-        yield from plan_lines(step.get("sub_steps", []), f"  {indent}")
+# The prompts of recorded runs
 
 
-@pytest.mark.parametrize("name", RUNS)
-def test_every_prompt_holds_all_earlier_thoughts_and_the_present_plan(run, name):
-    replies, problem = recorded(name), recorded_problem(name)
-    prompts = run("--problem", problem, replies=replies).prompts
-    thoughts = [yaml.safe_load(text.removeprefix("```yaml\n").rstrip().removesuffix("```")) for text in replies]
-    for number, prompt in enumerate(prompts):
-        history = prompt.split("\n# Your turn\n")[0]
-        assert f"\n\n{problem}\n\n" in history
-        for thought in thoughts[:number]:
-            assert f"  Thinking:\n{textwrap.indent(thought['current_thinking'], '    ')}\n" in history
-            assert all(history.count(f"\n    {line}{rest}") == 1 for line, rest in plan_lines(thought["planning"]))
-        plan = plan_lines(thoughts[number - 1]["planning"]) if number else []
-        assert "\n".join(line for line, _ in plan) in turn(prompt)
-    assert len(prompts) == len(thoughts)
+@pytest.fixture(params=RUNS)
+def recorded_run(run, request):
+    """Each prompt of a recorded run, with the replies before it and their traces, which this program did not write."""
+    replies = recorded(request.param)
+    traces = recorded_trace(request.param).split("-" * 50)
+    prompts = run("--problem", recorded_problem(request.param), replies=replies).prompts
+    assert len(prompts) == len(replies)
+    return [(prompt, replies[:number], traces[:number]) for number, prompt in enumerate(prompts)]
+
+
+def test_every_prompt_holds_all_earlier_thoughts(recorded_run):
+    for prompt, replies, _ in recorded_run:
+        for text in replies:
+            thinking = text.split("\nplanning:")[0].split(": |-\n")[1]
+            assert textwrap.indent(thinking, "  ") in history(prompt)
+
+
+def test_every_prompt_holds_each_line_of_the_earlier_plans_once(recorded_run):
+    for prompt, _, traces in recorded_run:
+        for trace in traces:
+            heading, *lines = trace.split("\n\n")[-1].splitlines()
+            for line in lines:
+                assert history(prompt).count(f"\n  {line}\n") == 1
+
+
+def test_every_turn_holds_the_present_plan_in_its_simplified_view(recorded_run):
+    for prompt, replies, _ in recorded_run[1:]:
+        steps = re.findall(r"description: \|-\n +(.*)\n +status: (.*)", replies[-1])
+        for description, status in steps:
+            assert f"- [{status}] {description}\n" in turn(prompt)
 
 
 def test_every_prompt_begins_with_almost_all_of_the_one_before(run):
     prompts = run(replies=recorded("die")).prompts
-    for before, after in zip(prompts[1:], prompts[2:]):
-        assert after.startswith(before.split("\n\n# Your turn\n")[0])
+    for before, after in itertools.pairwise(prompts[1:]):
+        assert history(after).startswith(history(before))
 
 
-def test_the_examples_in_the_instructions_are_valid_replies_one_after_the_other():
-    plan, solution = [], None
-    examples = re.findall(r"^```yaml\ncurrent_thinking.*?^```$", nodes.INSTRUCTIONS, re.MULTILINE | re.DOTALL)
-    for number, example in enumerate(examples, 2):
-        thought = read_reply(example, number, plan, solution)
-        plan, solution = thought["planning"], thought.get("solution", solution)
+# The parts of a prompt
 
 
-def test_what_instructions_problem_thought_and_solution_contain_cannot_break_the_prompt(run, monkeypatch):
-    monkeypatch.setattr(nodes, "INSTRUCTIONS", f"{NASTY_TEXT}\n")
-    prompt = run("--problem", NASTY_TEXT, replies=[reply(NASTY_TEXT, solution=NASTY_TEXT), END]).prompts[1]
-    before, behind_instructions, behind_problem, behind_solution = prompt.split(NASTY_TEXT)
-    assert f"  Thinking:\n{textwrap.indent(NASTY_TEXT, '    ')}\n" in behind_problem
-    assert all(text[:2] == text[-2:] == "\n\n" for text in (behind_instructions, behind_problem))
-    assert before == "" and behind_solution.startswith("\n\n# Your turn\n\n")
+PLAN = """\
+[Verification Needed] Solve
+  [Done] Check
+[Pending] Write
+  [Pending] Check
+[Pending] Conclusion"""
 
+HISTORY = """
 
-def test_the_history_holds_each_line_of_a_plan_once_and_tells_equal_steps_apart(run):
-    plans = [
-        ("[Pending] Solve", "  [Pending] Check", "[Pending] Write", "  [Pending] Check", "[Pending] Conclusion"),
-        ("[Pending] Solve", "  [Done] Check", "[Pending] Write", "  [Pending] Check", "[Pending] Conclusion"),
-        ("[Done] Solve", "  [Done] Check", "[Pending] Write", "  [Done] Check", "[Pending] Conclusion"),
-    ]
-    prompt = run(replies=[*[reply(plan=plan) for plan in (*plans, plans[2])], END]).prompts[4]
-    assert re.findall(r"Plan Status After (.*):\n((?:    .*\n)+)", prompt) == [
-        ("Thought 1", "".join(f"    {line.replace('[', '- [')}\n" for line in plans[0])),
-        ("Thought 2 (what changed)", "      - [Done] Check\n"),
-        ("Thought 3 (what changed)", "    - [Done] Solve\n      - [Done] Check\n"),
-        ("Thought 4 (what changed)", "    (nothing)\n"),
-    ]
+Thought 1:
+  Thinking:
+    First:
 
+      x = 2
+  Solution: written
+  Plan Status After Thought 1:
+    - [Verification Needed] Solve
+      - [Done] Check
+    - [Pending] Write
+      - [Pending] Check
+    - [Pending] Conclusion
+--------------------
+Thought 2:
+  Thinking:
+    Second.
+  Solution: changed in 2 places
+  Plan Status After Thought 2 (what changed):
+      - [Done] Check
 
-def test_the_solution_is_in_the_prompt_once_as_it_is_after_all_changes(run):
-    changed, changed_again = reply(changes=[("41", "42"), ("", "So it is.")]), reply(changes=[("So", "Yes")])
-    prompts = run(replies=[reply(solution="It is 41."), changed, reply(), changed_again, END]).prompts
-    assert [prompt.count("It is 4") for prompt in prompts] == [0, 1, 1, 1, 1]
-    assert "\n\nIt is 42.\n\nYes it is.\n\n# Your turn" in prompts[4]
-    notes = re.findall(r"\n  Solution: (.*)\n  Plan Status After Thought \d", prompts[4])
-    assert notes == ["written", "changed in 2 places", "changed in 1 place"]
+"""
 
 
 @pytest.fixture
-def names_only(monkeypatch):
-    """Each text of TURN is its name and what is filled in, so that no test depends on its words."""
+def prompts(run):
+    """The prompts of a run whose first thought writes a solution, which the second one changes."""
+    changed_plan = PLAN.replace("  [Pending]", "  [Done]")
+    first = reply("First:\n\n  x = 2", PLAN.splitlines(), solution="It is 41.")
+    second = reply("Second.", changed_plan.splitlines(), changes=[("41", "42"), ("", "So it is.")])
+    return run("--problem", "How many?", replies=[first, second]).prompts  # The third is asked, and not answered.
+
+
+def test_what_changes_least_stands_first(prompts):
+    parts = [nodes.INSTRUCTIONS, "\nHow many?\n", HISTORY, "\nIt is 42.", "\n# Your turn\n"]
+    places = [prompts[2].index(part) for part in parts]
+    assert places[0] == 0
+    assert places == sorted(places)
+
+
+def test_the_history_holds_each_thought_and_the_lines_of_its_plan_that_are_new(prompts):
+    assert "\n\nNo previous thoughts yet.\n\n" in prompts[0]
+    assert HISTORY in prompts[2]
+
+
+def test_the_solution_stands_in_the_prompt_once_with_all_changes_made(prompts):
+    assert prompts[2].count("\n\nIt is 42.\n\nSo it is.\n") == 1
+    assert "It is 41." not in history(prompts[2])
+
+
+NASTY = 'Braces {x} {0} {{}} {number}, 100% %s $HOME \\n \\frac{1}{2}\n\n```yaml\n---\nkey: "value" # x\n```\n  end'
+
+
+def test_what_the_instructions_the_problem_and_a_thought_say_cannot_break_the_prompt(run, monkeypatch):
+    monkeypatch.setattr(nodes, "INSTRUCTIONS", f"{NASTY}\n")
+    prompt = run("--problem", NASTY, replies=[reply(NASTY, solution=NASTY)]).prompts[1]
+    thinking = textwrap.indent(NASTY, "    ")
+    assert f"\n{thinking}\n" in prompt
+    assert prompt.count(f"{NASTY}\n\n") == 3  # the instructions, the problem and the solution
+
+
+# The sentences of a turn
+
+
+@pytest.fixture
+def turns(run, monkeypatch):
+    """turns(*replies) says of each turn of a run which sentences of TURN it has, and which step is filled in there."""
     for name in nodes.TURN:
-        monkeypatch.setitem(nodes.TURN, name, f"<{name}: {{number}}, {{before}}, {{step}}>")
+        monkeypatch.setitem(nodes.TURN, name, f"<{name}: {{step}}>")
+
+    def read_turns(*replies, limit="30"):
+        prompts = run("--max-thoughts", limit, replies=replies).prompts
+        return re.findall("<(.*)>", "".join(map(turn, prompts)))
+
+    return read_turns
 
 
-def tasks(prompt):
-    return re.findall("<(.*)>", turn(prompt))
+def test_the_turns_of_a_run_lead_from_a_plan_to_the_check_of_the_solution(turns):
+    first, *others = turns(
+        reply(plan=["[Pending] A", "[Pending] B", "[Pending] Conclusion"]),
+        reply(plan=["[Done] A", "[Pending] B", "[Pending] Conclusion"]),
+        reply(),
+        reply(solution="42"),
+        end(),
+        limit="6",
+    )
+    assert first.startswith("first:")
+    assert others == ["step: A", "last step: B", "no solution: Conclusion", "conclusion: Conclusion"]
 
 
-@pytest.mark.usefixtures("names_only")
-@pytest.mark.parametrize("plan, solution, step, task", [
-    (["[Done] A", "[Pending] B", "[Pending] C", "[Pending] Conclusion"], None, "B", "step"),
-    (["[Verification Needed] A", "[Pending] B", "[Pending] Conclusion"], None, "A", "step"),
-    (["[Pending] Conclusion (a)", "[Pending] B", "[Pending] Conclusion"], "42", "Conclusion (a)", "step"),
-    (["[Pending] {step} {0}", "[Pending] {reason}", "[Pending] Conclusion"], None, "{step} {0}", "step"),
-    (["[Done] A", "[Pending] B", "[Pending] Conclusion"], "42", "B", "last step"),
-    (["[Pending] A", "  [Done] B", "  [Pending] C", "[Pending] Conclusion"], None, "C", "last step"),
-    (["[Pending] A", "  [Done] B", "  [Done] C", "[Pending] Conclusion"], None, "A", "last step"),
-    (["[Pending] A:\n- B\n\n  C", "[Pending] Conclusion"], None, "A: - B C", "last step"),
-    (["[Done] A", "[Pending] Conclusion"], None, "Conclusion", "no solution"),
-    (["[Done] A", "[Pending] Conclusion"], "42", "Conclusion", "conclusion"),
-    (["[Done] A", "[Pending] 3. **Conclusion**: all"], "42", "3. **Conclusion**: all", "conclusion"),
-])
-def test_a_turn_asks_for_the_next_step_of_the_plan_and_names_it_on_one_line(run, plan, solution, step, task):
-    prompt = run(replies=[reply(plan=plan, solution=solution, B="x = 2"), END]).prompts[1]
-    assert tasks(prompt) == [f"{task}: 2, 1, {step}"]
-    assert f"] {step}\n" in turn(prompt) and "x = 2" not in turn(prompt)  # The plan is there in its simplified view.
+@pytest.mark.parametrize(
+    "plan, asked",
+    [
+        ("[Done] A\n[Verification Needed] B\n[Pending] C\n[Pending] Conclusion", "step: B"),
+        ("[Pending] Conclusion (a)\n[Pending] B\n[Pending] Conclusion", "step: Conclusion (a)"),
+        ("[Pending] A\n  [Done] B\n  [Pending] C\n[Pending] Conclusion", "last step: C"),
+        ("[Pending] A\n  [Done] B\n  [Done] C\n[Pending] Conclusion", "last step: A"),
+        ("[Done] A\n[Pending] 3. **Conclusion**: all", "conclusion: 3. **Conclusion**: all"),
+    ],
+)
+def test_a_turn_names_the_first_open_step(turns, plan, asked):
+    first = reply(plan=plan.splitlines(), solution="42")
+    assert turns(first)[1] == asked
 
 
-@pytest.mark.usefixtures("names_only")
-@pytest.mark.parametrize("limit, plan, asked", [
-    (1, ["[Pending] A", "[Pending] Conclusion"], ["only thought: 1, 0, "]),
-    (2, ["[Pending] A", "[Pending] Conclusion"], ["first: 1, 0, ", "limit: 2, 1, A"]),
-    (2, ["[Pending] Conclusion"], ["first: 1, 0, ", "limit: 2, 1, Conclusion"]),
-])
-def test_the_last_allowed_turn_asks_for_the_end(run, limit, plan, asked):
-    prompts = run("--max-thoughts", str(limit), replies=[reply(plan=plan, solution="42")] * limit).prompts
-    assert [task for prompt in prompts for task in tasks(prompt)] == asked
-    assert "[Pending]" not in turn(prompts[0])
+@pytest.mark.parametrize(
+    "plan",
+    [
+        "[Pending] A\n[Pending] B\n[Pending] Conclusion",
+        "[Pending] Conclusion",
+    ],
+)
+def test_the_last_allowed_turn_asks_for_the_end(turns, plan):
+    first = reply(plan=plan.splitlines(), solution="42")
+    assert turns(first, limit="2")[1].startswith("limit:")
 
 
-def test_a_rejection_gives_the_reason_the_reminder_and_the_reply_as_they_are(run):
-    bad = reply(plan=["[Odd] {step} {reason} {reply}", "[Pending] Conclusion"])
-    with pytest.raises(InvalidThought, match="'{step} {reason} {reply}'.*'Odd'") as fault:
-        read_reply(bad)
-    result = run("-q", replies=[bad, reply(plan=["[Weird] A", "[Pending] Conclusion"]), reply(solution="42"), END])
-    first, second, third, next_thought = map(turn, result.prompts)
-    assert second.startswith(first.rstrip("\n")) and third.startswith(first.rstrip("\n"))
-    assert nodes.TURN["rejection"].format(reason=fault.value) in second
-    assert nodes.TURN["same reply"].format(reply=bad) in second
-    assert "'Weird'" in third and "Odd" not in third + next_thought and "Weird" not in next_thought
-    assert str(fault.value) in result.err and result.out == "42\n"
+def test_the_last_allowed_turn_names_no_step():
+    assert "{step}" not in nodes.TURN["limit"]
 
 
-CUT = reply("All of it.", solution="NEVER open the door.").split("he door")[0]
+def test_the_only_turn_asks_for_everything(turns):
+    [only_turn] = turns(end(solution="42"), limit="1")
+    assert only_turn.startswith("only thought:")
 
 
-@pytest.mark.parametrize("answer", [completion(CUT, "length"), completion(CUT, "abort"), completion(" \n")])
-def test_a_reply_that_is_cut_or_empty_is_asked_for_again_and_not_sent_back(serve, run, answer):
-    prompts = serve(reply(), answer, reply(solution="42"), END).prompts
-    assert run("-q").out == "42\n"
-    assert prompts[2].startswith(prompts[1].rstrip("\n")) and nodes.TURN["new reply"] in turn(prompts[2])
-    assert "NEVER" not in prompts[2] and "All of it" not in prompts[2] and len(prompts) == 4
+def test_a_turn_has_its_values_filled_in_once_on_one_line_and_any_other_brace_is_a_brace(run, monkeypatch):
+    monkeypatch.setitem(nodes.TURN, "last step", "{like this} {} {0} {{x}} { %s: {number} after {before}: {step}!")
+    first = reply(plan=["[Pending] Do:\n- {number}\n\n  {step}", "[Pending] Conclusion"])
+    prompts = run(replies=[first]).prompts
+    assert prompts[1].endswith("\n{like this} {} {0} {{x}} { %s: 2 after 1: Do: - {number} {step}!\n")
+
+
+# After a rejection
+
+
+def test_a_rejected_reply_is_sent_back_as_it_is_with_the_reason(run, monkeypatch):
+    monkeypatch.setitem(nodes.TURN, "rejection", "No {like this}: {reason}!")
+    bad = reply(plan=["[Odd] {step} {reason} {reply}"])
+    first, second = run(replies=[bad]).prompts
+    added = second.removeprefix(first.rstrip("\n"))
+    assert added.startswith("\n\nNo {like this}: ")
+    assert added.count("{step} {reason} {reply}") == 2  # in the reason and in the reply
+    assert added.count(bad) == 1
+
+
+def test_a_turn_tells_of_the_last_rejection_and_of_none_of_an_earlier_thought(run):
+    odd = reply(plan=["[Odd] Conclusion"])
+    weird = reply(plan=["[Weird] Conclusion"])
+    prompts = run(replies=[odd, weird, reply()]).prompts
+    *_, last_try, next_thought = map(turn, prompts)
+    assert last_try.count("Weird") == 2  # in the reason and in the reply
+    assert "Odd" not in last_try
+    assert "Weird" not in next_thought
+
+
+def test_a_reply_that_is_cut_off_or_empty_is_not_sent_back(serve, run, monkeypatch):
+    monkeypatch.setitem(nodes.TURN, "new reply", "Write anew.")
+    endpoint = serve(completion("Some wor", "length"), " \n")
+    run()
+    first, second, third = endpoint.prompts
+    assert second.endswith("\nWrite anew.\n")
+    assert third.endswith("\nWrite anew.\n")
+    assert "Some wor" not in second
+
+
+# The examples in INSTRUCTIONS
+
+
+def test_every_example_in_the_instructions_can_be_read_as_a_reply():
+    blocks = re.findall(r"(?ms)^```\w*\n.*?^```$", nodes.INSTRUCTIONS)
+    examples = [block for block in blocks if "planning" in block]
+    assert len(examples) >= 2
+    plan, solution = [], None
+    for example in examples:
+        thought = read_reply(example, 30, plan, solution, is_last_allowed=False)
+        plan = thought["planning"]
+        solution = thought.get("solution", solution)

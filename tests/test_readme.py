@@ -1,55 +1,114 @@
 """The README says what is so."""
 
-import pathlib
 import re
+import sys
+import types
 
 import pytest
 
-import nodes
-from tests.replies import Model, recorded
+from flow import create_chain_of_thought_flow
+from tests.conftest import ROOT
+from tests.replies import Model, end
 
-ROOT = pathlib.Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+@pytest.fixture
+def readme():
+    return (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
 def help_text(run):
-    return " ".join(run("--help").out.split())
+    return run("--help").out
 
 
-def test_the_sample_is_part_of_the_example_in_order(run):
-    result = run("--show", str(ROOT / "docs" / "example.yaml"))
-    assert (result.status, result.err, "python main.py --show docs/example.yaml\n" in README) == (0, "", True)
+def options_in(lines):
+    return set(re.findall("--[a-z][a-z-]+", "\n".join(lines)))
+
+
+def code_blocks(text, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def test_the_sample_is_a_part_of_the_example(run, readme):
+    trace = run("--show", str(ROOT / "docs/example.yaml")).out
+    [sample] = code_blocks(readme, "text")
     place = 0
-    sample = re.search(r"```text\n(.*?)```", README, re.DOTALL)[1]
-    for part in re.split(r"\s*\[\.\.\.\]\s*", sample):
-        place = result.out.index(part.strip(), place) + len(part.strip())
+    for part in sample.split("[...]"):
+        text = part.strip()
+        place = trace.index(text, place) + len(text)
 
 
-def test_every_option_is_explained_and_no_command_has_another(help_text):
-    options = set(re.findall("--[a-z-]+", help_text)) - {"--help"}
-    assert {"--problem", "--show", "--verbose"} < options
-    assert all(re.search(rf"^\|.*`{option}\b", README, re.MULTILINE) for option in options)
-    commands = " ".join(re.findall("^python main.py.*", README, re.MULTILINE))
-    assert set(re.findall("--[a-z-]+", commands)) <= options
+def test_every_option_is_in_the_table(readme, help_text):
+    first_cells = re.findall(r"^\| (`-.*?) \|", readme, re.MULTILINE)
+    assert options_in(first_cells) == options_in([help_text]) - {"--help"}
 
 
-@pytest.mark.parametrize("option, default", [("--model", r"or ([\w.-]+)\)"), ("--max-thoughts", r"\(default: (\d+)\)")])
-def test_a_default_is_that_of_the_help(help_text, option, default):
-    default = re.search(f" {option} .*?{default}", help_text)[1]
-    assert re.search(rf"^\| `{option} .*\(default: .*\b{default}\b", README, re.MULTILINE)
+def test_no_command_has_an_option_that_is_unknown(readme, help_text):
+    commands = re.findall("python main.py.*|`--.*?`", readme)
+    assert options_in(commands) <= options_in([help_text])
 
 
-def test_every_file_is_in_the_table_of_files_and_every_link_leads_somewhere():
-    files = {"main.py", "flow.py", "nodes.py", *(f"utils/{path.name}" for path in ROOT.glob("utils/[!_]*.py"))}
-    assert set(re.findall(r"^\| \[(.*?)\]\(\1\) \|", README, re.MULTILINE)) == files
-    assert all((ROOT / link).exists() for link in re.findall(r"\]\(([^)#:]+)\)", README))
+def test_every_default_of_the_help_is_that_of_the_table(readme, help_text):
+    for default in re.findall(r"([\w.-]+)\)", help_text):
+        assert re.search(rf"\(default: .*\b{default}`?\) \|", readme)
 
 
-def test_the_example_of_the_use_from_python_prints_the_trace_and_the_solution(monkeypatch, capsys):
-    monkeypatch.setattr(nodes, "call_llm", Model(recorded("die-2")))
-    namespace = {}
-    exec(re.search(r"```python\n(.*?)```", README, re.DOTALL)[1], namespace)
-    solution = namespace["shared"]["solution"]
-    out = capsys.readouterr().out
-    assert out.count(f"\n{solution}\n") == 2 and out.endswith(f"\n{solution}\n")
+def test_every_file_of_the_program_is_in_the_table_of_files(readme):
+    for path in [*ROOT.glob("*.py"), *ROOT.glob("utils/[!_]*.py")]:
+        name = path.relative_to(ROOT).as_posix()
+        assert f"| [{name}]({name}) |" in readme
+
+
+def test_every_link_leads_somewhere(readme):
+    headings = re.findall("^#+ (.*)", readme, re.MULTILINE)
+    sections = ["#" + heading.lower().replace(" ", "-") for heading in headings]
+    for link in re.findall(r"\]\((?!https:)(.*?)\)", readme):
+        assert link in sections or (ROOT / link).exists()
+
+
+def test_it_is_short(readme):
+    assert readme.count("\n") <= 230
+
+
+def test_there_is_one_diagram_in_all(readme):
+    design = (ROOT / "docs/design.md").read_text(encoding="utf-8")
+    assert (readme + design).count("```mermaid") == 1
+
+
+# The examples in Python
+
+
+@pytest.fixture
+def execute(readme, capsys):
+    """execute(part) executes the example with this part, and is what it prints. my_client answers."""
+
+    def execute_example(part):
+        [example] = [block for block in code_blocks(readme, "python") if part in block]
+        model = Model([end(solution="It is 3.")])
+        namespace = {
+            "my_client": types.SimpleNamespace(ask=model),
+            "create_chain_of_thought_flow": create_chain_of_thought_flow,
+            "shared": {"problem": "How many?"},
+        }
+        exec(example, namespace)
+        return capsys.readouterr().out
+
+    return execute_example
+
+
+def test_the_example_of_a_flow_prints_the_trace_and_the_solution(execute, serve):
+    serve(end(solution="It is 3."))
+    out = execute("create_chain_of_thought_flow()")
+    assert "=== FINAL SOLUTION ===" in out
+    assert out.endswith("\n\nIt is 3.\n")
+
+
+def test_the_example_of_another_provider_asks_it(execute):
+    assert "=== FINAL SOLUTION ===\nIt is 3.\n" in execute("ChainOfThoughtNode(call_llm=ask)")
+
+
+def test_the_script_takes_the_options_of_the_command_line(execute, capsys):
+    sys.argv.append("--quiet")
+    with pytest.raises(SystemExit, match="0"):
+        execute("main(call_llm=ask)")
+    assert capsys.readouterr().out == "It is 3.\n"

@@ -1,406 +1,583 @@
-"""A run is saved, resumed, started again from any of its thoughts, and walked through. No run is ever overwritten."""
+"""A run is saved, resumed, started again from any of its thoughts, walked through, and edited by hand."""
 
 import contextlib
-import io
 import os
-import pathlib
-import re
+import resource
 import shlex
 import shutil
+import signal
 import sys
+import textwrap
 import time
+from pathlib import Path
 
 import pytest
-import yaml
 
-from flow import create_chain_of_thought_flow
-from tests.conftest import MAIN, run_python, saved_runs
-from tests.replies import Model, reply
+from tests.conftest import MAIN, ROOT, Run, all_files, run_python, saved_runs
+from tests.replies import end, reply
 from utils.errors import RunFailed
 
-PROBLEM, SOLUTION = "How many?", "It is 3.\n\nSure."
+INTERRUPTED_RUN = str(ROOT / "tests" / "interrupted_run.py")
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
 REPLIES = [
-    reply("Work.", ["[Done] Solve", "[Pending] Write", "[Pending] Conclusion"], Solve="x = 2"),
-    reply(plan=["[Done] Solve", "[Verification Needed] Write", "[Pending] Conclusion"], solution="It is 2."),
-    reply(plan=["[Done] Solve", "[Done] Write", "[Pending] Conclusion"], changes=[("2", "3")], Write="corrected"),
-    reply(plan=["[Done] Solve", "[Done] Write", "[Done] Conclusion"], changes=[("", "Sure.")], more=False),
+    reply("Work.", results={"Solve": "x = 2"}),
+    reply(solution="It is 2."),
+    reply(changes=[("2", "3")]),
+    end(changes=[("", "Sure.")]),
 ]
-with contextlib.redirect_stdout(io.StringIO()) as output:  # of a run in one go that is saved nowhere
-    model = Model(REPLIES)
-    create_chain_of_thought_flow(call_llm=model).run({"problem": PROBLEM})
-TRACE, PROMPTS = f"🤔 Problem: {PROBLEM}\n\n{output.getvalue()}", model.prompts
-TRACES = re.split(r"^(?=Thought \d)", TRACE, flags=re.M)  # the problem, and what each thought prints
 
 
 @pytest.fixture
-def solved(run):
-    """The path of a solved run in runs/. A part of it, two thoughts, is unsolved.yaml."""
-    run("--problem", PROBLEM, replies=REPLIES)
-    pathlib.Path("unsolved.yaml").write_text(saved_runs()[0].read_text().split("- thought_number: 3")[0])
-    return saved_runs()[0]
+def command(run):
+    """command("--step -q", replies) is `python main.py --step -q`. After the last reply, the model fails."""
+
+    def run_line(line, replies=()):
+        return run(*shlex.split(line), replies=replies)
+
+    return run_line
 
 
-def run_child(code, *arguments):
-    """A process in which `code` runs first, and can use main(), which answers and says so on stderr."""
-    before = f"""import functools, itertools, os, re, resource, signal, sys, main
-replies = iter({REPLIES!r})
-ask = lambda prompt: print("REPLY", file=sys.stderr) or next(replies)
-main = functools.partial(main.main, {["--problem", PROBLEM, *arguments]!r}, ask)
-"""
-    return run_python("-c", f"{before}{code}\nsys.exit(main())", PYTHONPATH=str(pathlib.Path(MAIN).parent))
+@pytest.fixture
+def whole(command, clock):
+    """A run that is solved in one go, in whole.yaml. (The clock stands still, so that files can be compared.)"""
+    return command("--run whole.yaml", REPLIES)
 
 
-def hint(err):
-    """The arguments of the command that a message tells the user to paste."""
-    return shlex.split(re.findall(r"python .*main\.py.*", err)[-1])[2:]
+@pytest.fixture
+def half(command, clock):
+    """The same run, stopped after two thoughts: the path of its file."""
+    command("--run half.yaml --max-thoughts 2", REPLIES)
+    return Path("half.yaml")
 
 
-def saved_thoughts(path):
-    thoughts = yaml.safe_load(pathlib.Path(path).read_text(encoding="utf-8"))["thoughts"]
-    return [{key: value for key, value in thought.items() if key != "cost"} for thought in thoughts]
+def read(path):
+    return Path(path).read_text(encoding="utf-8")
 
 
-def replace_last(path, old, new):
-    before, after = path.read_text(encoding="utf-8").rsplit(old, 1)
-    path.write_bytes(f"{before}{new}{after}".encode("utf-8", "surrogateescape"))
+def count_thoughts(path):
+    return read(path).count("- thought_number: ")
 
 
-def all_files():
-    return {path: path.read_bytes() for path in pathlib.Path().rglob("*") if path.is_file()}
+def hint(result):
+    """The command line, behind the program's name, that a message tells the user to paste."""
+    behind_program = result.err.split("python main.py ")[-1]
+    return behind_program.splitlines()[0]
 
 
-def interrupt():
-    raise KeyboardInterrupt
+def words(line):
+    """The words of a command line, in any order."""
+    return sorted(shlex.split(line))
 
 
 def after(act, answer):
     """A reply that comes after something has happened."""
-    return lambda: (act(), answer)[1]
+
+    def act_and_answer():
+        act()
+        return answer
+
+    return act_and_answer
 
 
-def spoil():
-    os.rename("runs", "away")
-    pathlib.Path("runs").write_text("")
+def press_ctrl_c():
+    signal.raise_signal(signal.SIGINT)
 
 
-def repair():
-    os.remove("runs")
-    os.rename("away", "runs")
+# Going on with a run
 
 
-OPTIONS = ["--max-thoughts", "9", "--model", "big one"]
+def test_a_resumed_run_ends_as_in_one_go_and_in_the_same_file(command, whole, half):
+    result = command("--resume half.yaml", REPLIES[2:])
+    assert result.status == 0
+    assert result.out == whole.out
+    assert result.err == ""
+    assert result.prompts == whole.prompts[2:]
+    assert read(half) == read("whole.yaml")
 
 
-@pytest.mark.parametrize("replies, arguments, status, message, kept", [
-    ([*REPLIES[:2], RunFailed("No server.")], [], 1, "No server.", []),
-    ([*REPLIES[:2], ValueError("mine")], OPTIONS, 1, "ValueError: mine", OPTIONS),
-    ([*REPLIES[:2], interrupt], ["--quiet"], 130, "--quiet", ["--quiet"]),
-    ([*REPLIES[:2], "One.", "Two.", "Three."], ["-v"], 1, "Three.", ["--verbose"]),
-    (REPLIES[:1], ["--run", "my 'first' run.yaml", "--step", "-qv"], 0, "1", ["--step", "--quiet", "--verbose"]),
-    (REPLIES[:2], ["--max-thoughts", "2"], 1, "2 thoughts", ["--max-thoughts", "4"]),
-    (REPLIES[:1], ["--max-thoughts", "1", "--step"], 1, "1 thought", ["--max-thoughts", "2", "--step"]),
+@pytest.mark.parametrize("line, count", [
+    ("--resume whole.yaml --after 0", 0),
+    ("--resume whole.yaml --after 3", 3),
+    ("--resume half.yaml --after 1", 1),
+    ("--resume half.yaml", 2),
 ])
-def test_the_command_in_a_message_continues_with_the_same_options(
-    run, monkeypatch, replies, arguments, status, message, kept
-):
-    monkeypatch.setattr(sys, "argv", ["my program/main.py"])
-    stopped = run("--problem", PROBLEM, *arguments, replies=replies)
-    (path,) = all_files()
-    assert stopped.status == status and message in stopped.err and "'my program/main.py'" in stopped.err
-    assert sorted(hint(stopped.err)) == sorted(["--resume", str(path), *kept])
-    again = run(*hint(stopped.err), replies=[RunFailed("No.")])
-    assert len(again.prompts) == 1 and [*all_files()] == [path]
-    assert sorted(hint(again.err)) == sorted(["--resume", str(path), *kept])
-
-
-@pytest.mark.parametrize("failure, arguments, again", [
-    (interrupt, [], None),
-    (ValueError("mine"), ["--run", "new.yaml"], None),
-    (interrupt, ["--after", "0", "--step"], ["--resume", "PATH", "--after", "0", "--step"]),
-    (RunFailed("No."), ["--after", "1", "--run", "new"], ["--resume", "PATH", "--after", "1", "--run", "new"]),
-    (ValueError("mine"), ["--resume", "unsolved.yaml", "--run", "a b"], ["--resume", "unsolved.yaml", "--run", "a b"]),
-])
-def test_a_start_without_a_thought_leaves_no_file_and_says_how_to_try_again(solved, run, failure, arguments, again):
+def test_a_run_that_starts_from_another_has_a_file_of_its_own(command, whole, half, line, count):
     before = all_files()
-    result = run(*arguments, replies=[failure])
-    assert result.status in (1, 130) and all_files() == before
-    assert "--resume" in result.err if again else "--resume" not in result.err
-    assert not again or sorted(hint(result.err)) == sorted(str(solved) if word == "PATH" else word for word in again)
+    result = command(f"{line} --run new.yaml", REPLIES[count:])
+    assert result.out == whole.out
+    assert result.prompts == whole.prompts[count:]
+    assert all_files() == {**before, Path("new.yaml"): before[Path("whole.yaml")]}
 
 
-@pytest.mark.parametrize("latest, other", ["12", "21"])
-def test_the_latest_run_is_the_one_that_was_written_last_whatever_its_name(run, latest, other):
-    os.mkdir("runs")
-    for second, name in enumerate([f"{other}.yaml", f"{latest}.yaml", f".{other}.yaml.99.tmp", "later.txt"]):
-        pathlib.Path("runs", name).write_text(f"problem: Problem {name}\nthoughts: []\n")
-        os.utime(f"runs/{name}", (0, second))
-    pathlib.Path("runs/killed.yaml").touch()
-    os.symlink("nowhere", "runs/.#lock.yaml")
-    shown = lambda *arguments: re.search("# Problem\n\nProblem (.*).yaml\n", run(*arguments, "--show-prompt").out)[1]
-    assert shown("--resume") == shown("--after", "0") == latest
-    assert shown("--resume", f"runs/{other}.yaml") == shown("--resume", f"runs/{other}.yaml", "--after", "0") == other
-
-
-@pytest.mark.parametrize("option, more", [("--resume", []), ("--after", ["0"]), ("--show", []), ("--resume", ["-q"])])
-def test_which_run_was_taken_is_said_first_and_in_one_line_where_none_was_named(run, option, more):
-    run("--problem", f"How\n\nmany {'words ' * 99}?", "--step", replies=REPLIES)
-    (path,) = saved_runs()
-    run("--run", "later.yaml", "--problem", "x", replies=REPLIES)
-    with contextlib.redirect_stderr(sys.stdout):
-        line, *_ = run(option, *more, replies=[lambda: print("asked") or RunFailed("No.")]).out.split("\n")
-    assert str(path) in line and "How many words" in line and len(line) < 200
-    named = ["--resume", str(path), "--after", "0"] if option == "--after" else [option, str(path), *more]
-    assert "How many" not in run(*named, replies=[]).err
-
-
-SIGNALS = """for number in itertools.count():
-    os.mkdir(str(number))
-    if not os.fork():
-        os.chdir(str(number))
-        os.dup2(os.open("out", os.O_CREAT | os.O_WRONLY), 1)
-        os.dup2(os.open("err", os.O_CREAT | os.O_WRONLY), 2)
-        counter = itertools.count()
-        def send(frame, event, function):
-            if event == "c_return" and function.__module__ in ("posix", "_io", "io"):
-                if function.__name__ in {names} and next(counter) == number:
-                    signal.raise_signal(signal.{signal})
-        sys.setprofile(send)
-        status = main()
-        os._exit(status if next(counter) > number else 99)
-    status = os.waitstatus_to_exitcode(os.wait()[1])
-    if status == 99: sys.exit()
-    print(status, flush=True)"""
-CALLS = ["open", "utime", "mkdir", "chmod", "link", "rename", "replace", "unlink", "remove"]
-
-
-@pytest.mark.parametrize("name, status", [("SIGKILL", -9), ("SIGINT", 130)])
-def test_whenever_a_signal_comes_no_printed_thought_is_lost_and_with_ctrl_c_none_that_came(run, name, status):
-    """Run N, in the folder N, gets the signal at the end of its Nth call that may change a file."""
-    done = run_child(SIGNALS.format(names=CALLS, signal=name), "--max-thoughts", "2")
-    assert done.out.count("\n") >= 6 and set(done.out.split()) == {str(status)}
-    for number in range(done.out.count("\n")):
-        os.chdir(f"{number}")
-        printed = pathlib.Path("out").read_text().count("Thought ")
-        came = pathlib.Path("err").read_text().count("REPLY")
-        names = sorted(os.listdir("runs")) if os.path.exists("runs") else []
-        assert all(names[-1] in name for name in names)  # the run, and perhaps its temporary file
-        saved = len(saved_thoughts(f"runs/{names[-1]}")) if names and os.path.getsize(f"runs/{names[-1]}") else 0
-        assert printed <= saved <= came and (saved == came or name == "SIGKILL")
-        assert saved == 0 or run("--resume", replies=REPLIES[saved:]).out == TRACE
-        os.chdir("..")
-
-
-@pytest.mark.parametrize("arguments, status, mine", [([], 0, ["-2.yaml"]), (["--run", "runs/mine.yaml"], 2, [])])
-def test_a_file_that_another_process_makes_at_the_last_moment_is_left_alone(arguments, status, mine):
-    code = """texts = ["theirs"]
-def make(event, values):
-    if event == "open" and texts and re.match(r"runs/[^.].*yaml$", str(values[0])):
-        texts.pop() and open(values[0], "w").write("theirs")
-os.mkdir("runs")
-sys.addaudithook(make)"""
-    assert run_child(code, "--step", *arguments).status == status
-    theirs, *others = sorted(saved_runs(), key=lambda path: len(path.name))
-    assert theirs.read_text() == "theirs" and [path.name.removeprefix(theirs.stem) for path in others] == mine
-
-
-def test_a_full_disk_leaves_no_part_of_a_run_behind_and_ends_a_step_with_status_1():
-    result = run_child("resource.setrlimit(resource.RLIMIT_FSIZE, (99, 99))", "--step")
-    assert result.status == 1 and TRACES[1] in result.out and "File too large" in result.err
-    assert set(all_files().values()) <= {b""} and "--resume" not in result.err
-
-
-@pytest.mark.parametrize("is_repaired", [False, True])
-def test_a_failing_save_is_said_once_and_the_run_goes_on(run, is_repaired):
-    last = after(repair, REPLIES[3]) if is_repaired else REPLIES[3]
-    result = run("-v", "--problem", PROBLEM, replies=[REPLIES[0], after(spoil, REPLIES[1]), REPLIES[2], last])
-    assert (result.status, result.out, len(re.findall("File exists|Not a directory", result.err))) == (0, TRACE, 1)
-    assert "4 thoughts" in result.err.splitlines()[-1] and ("runs/" in result.err.splitlines()[-1]) == is_repaired
-
-
-@pytest.mark.parametrize("count", [0, 1])
-@pytest.mark.parametrize("act, is_changed", [
-    (lambda: pathlib.Path("a/b.yaml").write_text("theirs"), True),
-    (lambda: os.rename("a/b.yaml", "moved.yaml"), False),
-    (lambda: os.remove("a/b.yaml"), False),
-    (lambda: shutil.rmtree("a"), False),
-])
-def test_a_file_that_is_changed_meanwhile_is_left_and_one_that_is_gone_is_written_again(run, count, act, is_changed):
-    os.mkdir("a")
-    replies = [*REPLIES[:count], after(act, REPLIES[count]), *REPLIES[count + 1 :]]
-    result = run("-v", "--problem", PROBLEM, "--run", "a/b.yaml", replies=replies)
-    path = "a/b-2.yaml" if is_changed else "a/b.yaml"
-    assert (result.status, result.out, len(saved_thoughts(path))) == (0, TRACE, 4)
-    assert f"{path}," in result.err.splitlines()[-1]
-    assert not is_changed or pathlib.Path("a/b.yaml").read_text() == "theirs" and "a/b.yaml " in result.err
-
-
-def test_what_another_writes_to_the_file_of_a_run_that_fails_is_left_alone(run):
-    act = lambda: pathlib.Path("mine.yaml").write_text("theirs")
-    run("--run", "mine.yaml", replies=[after(act, RunFailed("No."))])
-    assert pathlib.Path("mine.yaml").read_text() == "theirs"
-
-
-def test_a_run_that_fails_when_its_folder_is_gone_says_why_it_failed(run):
-    result = run(replies=[after(spoil, RunFailed("No server."))])
-    assert result.status == 1 and "No server." in result.err
-
-
-def test_a_file_keeps_its_mode_and_a_link_stays_one(run):
-    run("--step", "--run", "mine.yaml", replies=REPLIES)
-    pathlib.Path("ordinary").touch()
-    assert os.stat("mine.yaml").st_mode == os.stat("ordinary").st_mode
-    os.chmod("mine.yaml", 0o640)
-    os.mkdir("links")
-    os.symlink("../mine.yaml", "links/link.yaml")
-    run("--resume", "links/link.yaml", replies=REPLIES[1:])
-    assert os.path.islink("links/link.yaml") and os.listdir("links") == ["link.yaml"]
-    assert oct(os.stat("mine.yaml").st_mode)[-3:] == "640" and len(saved_thoughts("mine.yaml")) == 4
-
-
-@pytest.mark.parametrize("problem, words", [
-    ("How many integers from 1 to 100?", "-how-many-integers-from-1-to"),
-    ("../Größe: ΣΑΣ\n1.5_m", "-größe-σας-1-5-m"),
-    ("几" * 40, "-" + "几" * 30),
-    ("?!", ""),
-])
-def test_a_run_is_named_by_its_time_and_the_first_words_of_its_problem(run, problem, words):
-    before = time.strftime("%Y%m%d-%H%M%S")
-    run("--step", "--problem", problem, replies=REPLIES)
-    name = saved_runs()[0].name
-    assert before <= name[:15] <= time.strftime("%Y%m%d-%H%M%S") and name[15:] == f"{words}.yaml"
-
-
-@pytest.mark.parametrize("arguments, count", [
-    (["--after", "0"], 0),
-    (["--after", "2", "--run", "new.yaml"], 2),
-    (["--resume", "old.yaml", "--after", "3"], 3),
-    (["--resume", "unsolved.yaml", "--run", "new.yaml"], 2),
-])
-def test_a_run_that_starts_from_another_has_the_same_prompts_and_its_own_file(solved, run, arguments, count):
-    shutil.copy(solved, "old.yaml")
-    before = all_files()
-    assert run(*arguments, "--show-prompt").out == PROMPTS[count] and all_files() == before
-    result = run(*arguments, replies=REPLIES[count:])
-    assert (result.status, result.out, result.prompts) == (0, TRACE, PROMPTS[count:])
-    ((new, _),) = all_files().items() - before.items()
-    assert len(all_files()) == 4 and saved_thoughts(new) == saved_thoughts(solved)
-    assert str(new.parent) == ("." if "--run" in arguments else "runs")
-
-
-def test_steps_print_a_run_bit_by_bit(run):
-    results = [run("--step", "--problem", PROBLEM, "--run", "mine.yaml", replies=REPLIES)]
+def test_steps_print_a_run_bit_by_bit(command, whole):
+    step = command("--step", REPLIES)
+    steps = [step]
     for count in (1, 2, 3):
-        results.append(run(*hint(results[-1].err), replies=REPLIES[count:]))
-    assert [result.out for result in results] == [TRACES[0] + TRACES[1], *TRACES[2:]]
-    assert [result.prompts for result in results] == [[prompt] for prompt in PROMPTS]
-    assert [result.status for result in results] == [0, 0, 0, 0] and results[3].err == ""
-    again = run("--resume", "mine.yaml", "--after", "2", "--step", replies=REPLIES[2:])
-    assert (again.out, again.prompts) == (TRACES[3], [PROMPTS[2]])
-    assert hint(again.err) == ["--resume", str(saved_runs()[0]), "--step"]
+        step = command(hint(step), REPLIES[count:])
+        steps.append(step)
+    assert "".join(step.out for step in steps) == whole.out
+    for step, prompt in zip(steps, whole.prompts):
+        assert step.status == 0
+        assert step.prompts == [prompt]
 
 
-def test_quiet_prints_the_solution_to_the_letter_and_nothing_else(run):
-    stopped = run("-q", "--problem", PROBLEM, "--run", "mine.yaml", "--max-thoughts", "2", replies=REPLIES)
-    assert (stopped.status, stopped.out) == (1, "")
-    assert run("--resume", "mine.yaml", "--quiet", replies=REPLIES[2:])[:3] == (0, f"{SOLUTION}\n", "")
+def test_a_single_thought_can_be_thought_anew(command, whole):
+    step = command("--resume whole.yaml --after 2 --step", REPLIES[2:])
+    assert step.prompts == [whole.prompts[2]]
+    assert step.out in whole.out
+    (path,) = saved_runs()
+    assert count_thoughts(path) == 3
 
 
-@pytest.mark.parametrize("again", [["--resume"], ["--after", "1"]])
-@pytest.mark.parametrize("option, variable, model", [([], "", "b"), ([], "c", "c"), (["--model", "d"], "c", "d")])
-def test_a_run_keeps_its_last_model_unless_another_is_named(serve, run, monkeypatch, again, option, variable, model):
-    endpoint = serve(*REPLIES[:2], REPLIES[1])
-    run("--step", "--model", "a")
-    run("--resume", "--step", "--model", "b")
+@pytest.mark.parametrize("line, variable, model", [
+    ("--resume", "", "second"),
+    ("--resume", "environment", "environment"),
+    ("--resume --model third", "environment", "third"),
+])
+def test_a_run_keeps_its_last_model_unless_another_is_named(serve, command, monkeypatch, line, variable, model):
+    endpoint = serve(*REPLIES)
+    command("--step --model first", None)
+    command("--step --model second --resume", None)
     monkeypatch.setenv("OPENAI_MODEL", variable)
-    run(*again, "--step", *option)
-    assert [request["body"]["model"] for request in endpoint.requests] == ["a", "b", model]
+    command(f"--step {line}", None)
+    assert endpoint.requests[2]["body"]["model"] == model
 
 
-def test_the_file_is_yaml_in_block_literals_that_a_person_can_read(run):
-    plan = ["[Pending] A", "[Pending] Conclusion"]
+# The latest run
+
+
+def write_run(name, time_written):
+    path = Path("runs", name)
+    path.write_text(f"problem: The problem of {name}\nthoughts: []\n")
+    os.utime(path, (0, time_written))
+
+
+def test_the_latest_run_is_the_one_that_was_written_last_whatever_its_name(command):
+    os.mkdir("runs")
+    write_run("1.yaml", 2)
+    write_run("2.yaml", 1)
+    assert "of 1.yaml" in command("--resume --show-prompt").out
+    assert "of 1.yaml" in command("--after 0 --show-prompt").out
+
+
+def test_what_else_lies_in_the_folder_is_not_the_latest_run(command):
+    os.mkdir("runs")
+    write_run("mine.yaml", 1)
+    write_run(".hidden.yaml", 2)
+    write_run("note.txt", 2)
+    Path("runs/killed.yaml").touch()
+    os.symlink("nowhere", "runs/lock.yaml")
+    os.mkdir("runs/folder.yaml")
+    assert "of mine.yaml" in command("--resume --show-prompt").out
+
+
+@pytest.mark.parametrize("line", ["--resume", "--after 0", "--show", "--resume -q"])
+def test_where_no_run_is_named_one_line_says_first_which_was_taken(command, line):
+    command("--step --problem 'How\n\nmany words?'", REPLIES)
+    command("--step --run later.yaml", REPLIES)
+    with contextlib.redirect_stderr(sys.stdout):
+        first_line = command(line).out.splitlines()[0]
+    assert str(saved_runs()[0]) in first_line
+    assert "How many words" in first_line
+
+
+# How to go on
+
+
+@pytest.mark.parametrize("given, kept", [
+    ("--max-thoughts 9 --model 'big one'", "--max-thoughts 9 --model 'big one'"),
+    ("--step -qv", "--step --quiet --verbose"),
+    ("--max-thoughts 1", "--max-thoughts 2"),
+])
+def test_the_command_in_a_message_goes_on_with_the_same_options(command, given, kept):
+    stopped = command(given, REPLIES[:1])
+    (path,) = saved_runs()
+    assert words(hint(stopped)) == words(f"--resume {path} {kept}")
+    assert len(command(hint(stopped)).prompts) == 1
+
+
+def test_the_command_in_a_message_can_be_pasted_whatever_the_names(command, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["my program/main.py"])
+    result = command("--run 'my first run.yaml'", REPLIES[:1])
+    assert "python 'my program/main.py' --resume 'my first run.yaml'\n" in result.err
+
+
+@pytest.mark.parametrize("line", ["", "--run new.yaml"])
+def test_a_new_run_without_a_thought_leaves_no_file_and_nothing_to_go_on_with(command, line):
+    result = command(line)
+    assert all_files() == {}
+    assert "--resume" not in result.err
+
+
+@pytest.mark.parametrize("line", [
+    "--resume half.yaml",
+    "--resume half.yaml --after 0 --step",
+    "--resume half.yaml --after 1 --run new.yaml",
+    "--resume half.yaml --run 'a b'",
+])
+def test_a_run_from_another_that_gets_no_thought_can_be_started_once_more(command, half, line):
+    before = all_files()
+    result = command(line)
+    assert all_files() == before
+    assert words(hint(result)) == words(line)
+
+
+# Interrupts
+
+
+def interrupted_runs(name, count):
+    """The runs of tests/interrupted_run.py, one after another: this process goes to the folder of each."""
+    folder = Path.cwd()
+    *statuses, _ = run_python(INTERRUPTED_RUN, name, count).out.split()
+    assert len(statuses) >= 3
+    for number, status in enumerate(statuses, 1):
+        os.chdir(folder / str(number))
+        yield Run(int(status), read("out"), read("err"))
+
+
+def count_saved_thoughts():
+    runs = Path("runs").glob("[!.]*.yaml")
+    return sum(map(count_thoughts, runs))
+
+
+def test_a_kill_loses_no_thought_that_was_printed_or_followed_by_another(command):
+    for killed in interrupted_runs("SIGKILL", "2"):
+        assert killed.status == -signal.SIGKILL
+        count = count_saved_thoughts()
+        assert count >= killed.out.count("Some work.")
+        assert count >= killed.out.count("A reply came.") - 1
+        if count:
+            assert command("--after 1", [end(solution="3")]).status == 0
+
+
+@pytest.mark.parametrize("replies", ["0", "2"])
+def test_ctrl_c_again_and_again_loses_no_thought_that_came_and_leaves_one_line(command, replies):
+    for interrupted in interrupted_runs("SIGINT", replies):
+        assert interrupted.status == 130
+        assert interrupted.err.count("\n") == 1
+        count = count_saved_thoughts()
+        assert count == interrupted.out.count("A reply came.")
+        if count:
+            assert command(hint(interrupted), [end(solution="3")]).status == 0
+        else:
+            assert saved_runs() == []
+
+
+def test_an_interrupt_writes_nothing_that_is_saved_already(command, half):
+    edited = half.read_bytes().replace(b"\n", b"\r\n")
+    half.write_bytes(edited)
+    command("--resume half.yaml", [press_ctrl_c])
+    assert half.read_bytes() == edited
+
+
+# The file of a run
+
+
+@pytest.mark.skipif(sys.getfilesystemencoding() != "utf-8", reason="a name in any script needs UTF-8")
+@pytest.mark.parametrize("problem, name", [
+    ("How many integers from 1 to 100?", "-how-many-integers-from-1-to.yaml"),
+    ("../Größe: ΣΑΣ\n1.5_m", "-größe-σας-1-5-m.yaml"),
+    ("几" * 40, "-几几几几几几几几几几几几几几几几几几几几几几几几几几几几几几.yaml"),
+])
+def test_a_run_is_named_by_its_time_and_the_first_words_of_its_problem(run, problem, name):
+    run("--step", "--problem", problem, replies=REPLIES)
+    (path,) = saved_runs()
+    assert path.name[len("20261121-101500") :] == name
+
+
+def test_a_name_that_is_taken_is_left_alone(command):
+    os.mkdir("runs")
+    now = int(time.time())
+    for second in range(now, now + 60):
+        stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(second))
+        os.symlink("theirs", f"runs/{stamp}-x.yaml")  # It seems to be free until one tries to create it.
+    command("--step --problem x", REPLIES)
+    (path,) = Path("runs").glob("*-x-2.yaml")
+    assert count_thoughts(path) == 1
+
+
+def test_a_name_can_be_as_long_as_the_system_allows(command):
+    path = 250 * "x" + ".yaml"
+    command(f"--step --run {path}", REPLIES)
+    assert count_thoughts(path) == 1
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="there, every locale can write every name")
+def test_a_name_that_the_locale_cannot_write_is_one_line():
+    result = run_python(MAIN, "--problem", "-", input="Größe".encode(), **ASCII)
+    assert result.status == 2
+    assert "--run" in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_a_file_keeps_its_mode(command, half):
+    half.chmod(0o640)
+    command("--resume half.yaml", REPLIES[2:])
+    assert oct(half.stat().st_mode).endswith("640")
+
+
+def test_a_link_stays_one(command, half):
+    os.mkdir("links")
+    os.symlink("../half.yaml", "links/link.yaml")
+    command("--resume links/link.yaml", REPLIES[2:])
+    assert os.path.islink("links/link.yaml")
+    assert count_thoughts(half) == 4
+
+
+def write_theirs():
+    Path("a/b.yaml").write_text("theirs")
+
+
+def delete_folder():
+    shutil.rmtree("a")
+
+
+def spoil_folder():
+    os.rename("a", "away")
+    Path("a").touch()
+
+
+def repair_folder():
+    os.remove("a")
+    os.rename("away", "a")
+
+
+@pytest.fixture
+def meanwhile(command, whole):
+    """meanwhile({1: act}) solves a run in a/b.yaml; something happens to it while REPLIES[1] is awaited."""
+
+    def solve(acts):
+        os.mkdir("a")
+        replies = list(REPLIES)
+        for number, act in acts.items():
+            replies[number] = after(act, REPLIES[number])
+        result = command("--run a/b.yaml", replies)
+        assert result.status == 0
+        assert result.out == whole.out
+        return result
+
+    return solve
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_file_that_is_changed_meanwhile_is_left_and_the_run_goes_on_in_another(meanwhile, number):
+    result = meanwhile({number: write_theirs})
+    assert read("a/b.yaml") == "theirs"
+    assert read("a/b-2.yaml") == read("whole.yaml")
+    assert "a/b.yaml" in result.err
+    assert "a/b-2.yaml" in result.err
+
+
+def test_a_file_that_is_gone_is_written_again(meanwhile):
+    meanwhile({1: delete_folder})
+    assert read("a/b.yaml") == read("whole.yaml")
+
+
+def test_a_failing_save_is_said_once_and_the_run_goes_on(meanwhile):
+    result = meanwhile({1: spoil_folder})
+    assert "a/b.yaml" in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_after_a_failing_save_the_next_one_saves_everything(meanwhile):
+    meanwhile({1: spoil_folder, 2: repair_folder})
+    assert read("a/b.yaml") == read("whole.yaml")
+
+
+@pytest.mark.parametrize("act, left", [(write_theirs, {b"theirs"}), (delete_folder, set())])
+def test_a_run_that_fails_says_why_and_leaves_what_is_not_its_own(command, act, left):
+    os.mkdir("a")
+    result = command("--run a/b.yaml", [after(act, RunFailed("No server."))])
+    assert result.err == "No server.\n"
+    assert set(all_files().values()) == left
+
+
+@pytest.fixture
+def full_disk():
+    """No file can have more than 99 bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (99, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_ends_a_step_with_status_1_and_no_part_of_a_run(command, full_disk):
+    result = command("--step", REPLIES)
+    assert result.status == 1
+    assert "Work." in result.out
+    assert "File too large" in result.err
+    assert "--resume" not in result.err
+    assert set(all_files().values()) <= {b""}
+
+
+def test_a_full_disk_leaves_what_is_saved_already(command, half, full_disk):
+    before = read(half)
+    command("--resume half.yaml --step", REPLIES[2:])
+    assert read(half) == before
+
+
+# The YAML in it
+
+
+def test_the_file_is_yaml_in_block_literals_that_a_person_can_read(command):
     thinking = 'Tab\there, trailing  \n\n  "indented": $\\frac12$ # 甲 🚄'
-    replies = [reply(thinking, plan, solution="s", A="x: 2", marks={"A": "sign?"}), reply(plan=plan, changes=["st"])]
-    run("--problem", "  How\n\nmany?", "--run", "a", "--max-thoughts", "2", replies=replies)
-    text = pathlib.Path("a").read_text(encoding="utf-8")
-    assert text.startswith("problem: |2-\n    How\n\n  many?\nthoughts:\n- thought_number: 1\n  current_thinking: |-\n")
-    assert all(line in text for line in thinking.split("\n")) and '\\"' not in text
-    assert text.count("A\n    status: Pending\n    result: |-\n      x: 2\n    mark: |-\n      sign?\n") == 2
-    assert "  solution_changes: |-\n    <<<<<<< SEARCH\n    s\n    =======\n    t\n    >>>>>>> REPLACE\n" in text
-    keys = ["thought_number", "current_thinking", "planning", "next_thought_needed", "solution", "cost"]
-    assert list(yaml.safe_load(text)["thoughts"][0]) == keys
+    plan = ["[Verification Needed] A", "[Pending] Conclusion"]
+    thought = reply(thinking, plan, solution="s", results={"A": "x: 2"}, marks={"A": "sign?"})
+    command("--run a.yaml --problem '  How\n\nmany?'", [thought, reply(changes=[("s", "t")])])
+    text = read("a.yaml")
+    assert text.startswith("problem: |2-\n    How\n\n  many?\nthoughts:\n- thought_number: 1\n")
+    assert f"\n  current_thinking: |-\n{textwrap.indent(thinking, '    ')}\n  planning:\n" in text
+    assert "\n    status: Verification Needed\n    result: |-\n      x: 2\n    mark: |-\n      sign?\n" in text
+    assert "\n  next_thought_needed: true\n  solution: |-\n    s\n  cost:\n" in text
+    assert "\n  solution_changes: |-\n    <<<<<<< SEARCH\n    s\n    =======\n" in text
+
+
+def test_sub_steps_that_are_kept_are_written_out_in_each_thought(command):
+    first = reply(plan=["[Pending] Solve", "  [Done] Part", "  [Pending] Rest", "[Pending] Conclusion"])
+    second = reply(plan=["[Pending] Solve", "[Pending] Conclusion"])
+    prompts = command("--run a.yaml", [first, second]).prompts
+    assert read("a.yaml").count(" Part\n") == 2
+    assert command("--resume a.yaml --show-prompt").out == prompts[2]
 
 
 @pytest.mark.parametrize("problem", [
-    "null", "\ta\rb", "\ufeffx", "- a\n\n\n", "x \n  \n y", "\tp\x0c\n# 2", "a " * 99 + "\x0c\\theta", "\x85\u2028b",
-    "\n  x\n   ", "\x7f\"quoted\" 'x' \\n\\\n\n", "\x0c" + "wide 甲🚄 " * 30 + "\n\n", "a\n---\n...\n%TAG",
+    "null",
+    "\ta\rb",
+    "\ufeffx",
+    "- a\n\n\n",
+    "\tp\x0c\n# 2",
+    "wide 甲🚄 wide 甲🚄 wide 甲🚄 wide 甲🚄 wide 甲🚄 wide 甲🚄 wide 甲🚄 \x0c\\theta",
+    "\x85\u2028b",
+    "\n  x\n   ",
+    "\x7f\"quoted\" 'x' \\n\\\n\n",
+    "a\n---\n...\n%TAG",
 ])
 def test_any_problem_survives_being_saved(run, problem):
-    (prompt,) = run("--problem", problem, "--step", replies=REPLIES).prompts
-    assert problem in prompt and run("--after", "0", "--show-prompt").out == prompt
+    (prompt,) = run("--step", "--run", "a.yaml", "--problem", problem, replies=REPLIES).prompts
+    assert problem in prompt
+    assert run("--resume", "a.yaml", "--after", "0", "--show-prompt").out == prompt
 
 
 @pytest.mark.parametrize("text", [
-    "\ufeffa\tb\ufeff", "null", "# x\n#", "a: b\n\n  c", "'x", "  12\n+ 5", "Done", "!A &b *c", "\u00a0x\u3000",
-    "x  \n\n\t y\\", "---\n...", "|-\n  x", "- x\n-", "true",
+    "\ufeffa\tb\ufeff",
+    "Done",
+    "# x\n#",
+    "a: b\n\n  c",
+    "  12\n+ 5",
+    "!A &b *c",
+    "x  \n\n\t y\\",
+    "---\n...",
+    "|-\n  x",
 ])
-def test_any_thought_survives_being_saved(run, text):
-    literal = "|2-\n  " + text.replace("\n", "\n  ")
-    replies = [reply("x", solution="x", Solve=text.lstrip(" ")).replace("|-\n  x", literal), reply()]
-    prompt = run("--max-thoughts", "3", replies=replies).prompts[1]
-    assert f"\n{text.rstrip()}" in prompt and run("--after", "1", "--show-prompt").out == prompt
+def test_any_thought_survives_being_saved(command, text):
+    indented_text = textwrap.indent(text, "  ")
+    thought = reply(solution="TEXT").replace("|-\n  TEXT", f"|2-\n{indented_text}")
+    prompts = command("", [thought]).prompts
+    assert f"\n{text}\n" in prompts[1]
+    assert command("--after 1 --show-prompt").out == prompts[1]
 
 
-@pytest.mark.parametrize("edit", [
-    lambda text: "\ufeff" + text.replace("\n", "\r\n"),
-    lambda text: re.sub("(planning:|[|]-)\n", r"\1  \n", text).replace("It is 2.", "It is 2. \t"),
+# Edited by hand
+
+
+@pytest.mark.parametrize("old, new", [
+    ("\n", "\r\n"),
+    ("problem:", "\ufeffproblem:"),
+    ("|-\n", "|-  \n"),
 ])
-def test_what_an_editor_does_to_a_file_does_not_matter(solved, run, edit):
-    solved.write_bytes(edit(solved.read_text(encoding="utf-8")).encode())
-    assert run("--show").out.replace("2. \t", "2.") == TRACE
-    assert run("--after", "3", replies=REPLIES[3:]).out.replace("2. \t", "2.") == TRACE
+def test_what_an_editor_does_to_a_file_does_not_matter(command, whole, half, old, new):
+    text = read(half).replace(old, new)
+    half.write_bytes(text.encode())
+    assert command("--resume half.yaml", REPLIES[2:]).out == whole.out
 
 
-@pytest.mark.parametrize("old, new, message", [
-    ("status: Done", "status: Finished", "Thought 4: .*'Conclusion'.*'Finished'"),
-    ("    status: Done", "    status: Done\n    reslut: x", "Thought 4: .*'reslut'"),
-    ("changes: |-", "changes:\n  - |-", "Thought 4: .*solution_changes"),
-    ("It is 2", "It is 7", "Thought 3: .*'2'.* 0 "),
-    ("requests: 1", "requests: many", "Thought 4: .*cost"),
-    ("requests: 1", "model: [a]", "Thought 4: .*cost"),
-    ("problem: |-", "my_note: x\nproblem: |-", ".*saved run"),
-    ("problem: |-\n  How", "problem:\n  - How", ".*saved run"),
-    ("thoughts:\n", "thoughts:\n[\n", "line [45]: .*YAML"),
-    ("thoughts:", "# planted\nthoughts:", "line 3: .*'# planted'"),
-    ("thoughts:", "problem: x\nthoughts:", "line 3: .*'problem'"),
-    ("|-\n  How many?", r'"2 \neq 3"', "line 1: .*neq"),
-    ("How", "\udce9", "line 2: "),
+def edit(old, new):
+    """Change the last `old` in whole.yaml. Returns the number of its line."""
+    before, after = read("whole.yaml").rsplit(old, 1)
+    Path("whole.yaml").write_text(before + new + after, encoding="latin-1")
+    return before.count("\n") + 1
+
+
+@pytest.fixture
+def refuse(command):
+    """refuse(line) is a command that asks nothing and changes nothing. Returns its message, which is one line."""
+
+    def run_refused(line):
+        before = all_files()
+        result = command(line, REPLIES)
+        assert result.status == 2
+        assert result.out == ""
+        assert result.prompts == []
+        assert result.err.count("\n") == 1
+        assert all_files() == before
+        return result.err
+
+    return run_refused
+
+
+@pytest.mark.parametrize("old, new, place, named", [
+    ("status: Done", "status: Finished", "Thought 4: ", "'Finished'"),
+    ("changes: |-", "changes:\n  - |-", "Thought 4: ", "solution_changes"),
+    ("It is 2", "It is 7", "Thought 3: ", "'2'"),
+    ("cost:\n    requests: 1\n    seconds: 0.0", "cost: little", "Thought 4: ", "cost"),
 ])
-def test_a_fault_in_a_saved_run_is_said_with_its_place_and_harms_no_start_before(solved, serve, run, old, new, message):
-    replace_last(solved, old, new)
-    before, endpoint = all_files(), serve(reply())
-    result = run("--resume")
-    assert (result.status, result.out, all_files()) == (2, "", before)
-    assert re.match(f"{solved}: {message}", result.err) and result.err.count("\n") == 1
-    assert run("--after", "2", "--step").status == (0 if "Thought" in message else 2)
-    assert all(request["body"]["model"] == "gpt-6-luna" for request in endpoint.requests)
+def test_a_fault_of_a_thought_is_said_with_its_number_and_harms_no_start_before(
+    command, whole, refuse, old, new, place, named
+):
+    edit(old, new)
+    message = refuse("--resume whole.yaml")
+    assert message.startswith(f"whole.yaml: {place}")
+    assert named in message
+    assert command("--resume whole.yaml --after 2 --step", REPLIES[2:]).status == 0
 
 
-class Priced(str):
-    cost = {"model": "small", "prompt_tokens": 500, "cached_tokens": 64, "completion_tokens": 10}
+TEXT = "    Some work."  # the last line of a text that is indented by four
+RESULT = "|-\n      x = 2"
+SLIPS = {
+    "a space too few": (TEXT, "   Some work.", "deeper"),
+    "two spaces too few": (TEXT, "  Some work.", "deeper"),
+    "two spaces too few, like a key": (TEXT, "  Some work: done.", "deeper"),
+    "a heading at the margin": (TEXT, "# Some work", "deeper"),
+    "a tab": (TEXT, "\tSome work.", "spaces"),
+    "Latin-1": ("work", "w\xf6rk", "UTF-8"),
+    "backslashes in double quotes": (RESULT, '"2 \\neq 3"', "|-"),
+    "lines without a sign": (RESULT, "x = 2\n      y = 1", "|-"),
+    "a comment": ("thoughts:", "# planted\nthoughts:", "# planted"),
+    "a key given twice": ("thoughts:", "problem: x\nthoughts:", "'problem'"),
+}
 
 
-def test_the_cost_of_all_tries_is_saved_and_summed_up_over_a_resumed_run(run, monkeypatch):
-    clock = iter(range(99))
-    monkeypatch.setattr(time, "monotonic", lambda: next(clock) * 31.4)  # from one look at the clock to the next
-    run("--step", replies=[Priced("nonsense"), Priced(REPLIES[0])])
-    cost = yaml.safe_load(saved_runs()[0].read_text())["thoughts"][0]["cost"]
-    assert list(cost) == ["model", "requests", "seconds", "prompt_tokens", "cached_tokens", "completion_tokens"]
-    assert list(cost.values()) == ["small", 2, 62.8, 1000, 128, 20]
-    err = run("--resume", "-v", replies=[*map(Priced, REPLIES[1:3]), REPLIES[3]]).err
-    for part in ("4 thoughts", f"{saved_runs()[0]}", "5 requests", "157", "2,000", "256", "40", "small"):
-        assert part in err.splitlines()[-1]
+@pytest.mark.parametrize("old, new, named", SLIPS.values(), ids=SLIPS)
+def test_a_slip_of_the_hand_is_said_with_its_line_and_what_to_write(whole, refuse, old, new, named):
+    line = edit(old, new)
+    message = refuse("--resume whole.yaml")
+    assert f"line {line}: " in message
+    assert named in message
 
 
-def test_giving_up_on_a_thought_says_what_its_replies_took(run):
-    result = run("--step", replies=[*map(Priced, ["One.", "Two.", "Three."])])
-    assert all(part in result.err for part in ("3 requests", "1,500", "192", "30 ", "small"))
+@pytest.mark.parametrize("old, new", [
+    ("problem:", "my_note: x\nproblem:"),
+    ("problem: |-\n  You", "problem:\n  - You"),
+])
+def test_a_file_that_is_no_run_is_refused(whole, refuse, old, new):
+    edit(old, new)
+    refuse("--resume whole.yaml")
+
+
+def test_a_file_that_exists_is_never_overwritten(whole, refuse):
+    assert "--run" in refuse("--run whole.yaml")
+
+
+def test_a_folder_is_no_run_whatever_else_is_given(command, refuse):
+    command("--step", REPLIES)
+    refuse("--resume runs")
+    refuse("--resume runs --after 1 --show-prompt")
+
+
+def test_a_pipe_is_no_run_to_go_on_with(refuse, half):
+    reader, writer = os.pipe()
+    os.write(writer, half.read_bytes())
+    os.close(writer)
+    refuse(f"--resume /dev/fd/{reader} --run new.yaml")
+    os.close(reader)

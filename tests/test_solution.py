@@ -1,196 +1,499 @@
-"""The solution that the thoughts write and change, the ways in which a run ends, and what the steps of a plan keep."""
+"""The solution that the thoughts write and change, what a plan's steps keep, and what ends a run or keeps it going."""
 
-import re
+import pathlib
+import shlex
+import shutil
 
 import pytest
+import yaml
 
-import nodes
-from tests.replies import EVALUATIONS, PLAN, literal, reply
-from utils.errors import InvalidThought
-from utils.reply import read_reply
-
-DONE = ["[Done] Solve", "[Done] Conclusion"]
-END = reply(plan=DONE, more=False)
-CODE = "def f():\n    if x:\n        return 1\n    return 0\nall:\n\tcc a.c\n\tstrip a"
-NO_MARKERS = " ======= \n========\n======\n<<<<<<< HEAD\n> >>>>>>> REPLACE\n======= ="
+from tests.replies import EVALUATIONS, PLAN, end, reply
+from utils.thought import STATUSES
 
 
-@pytest.mark.parametrize("solution, changes, result", [
-    ("x = 1, y = 2", [("1", "3"), ("3, y", "3, z"), ("x", "")], " = 3, z = 2"),
-    ("x = 1, y = 2", [("\n1\n\n", "\n\n3\n")], "x = 3, y = 2"),
-    ("a.b a+b", [("a.b", r"\1 \g<0>")], r"\1 \g<0> a+b"),
-    ("x", [("x", NO_MARKERS), (NO_MARKERS, f"-\n{NO_MARKERS}")], f"-\n{NO_MARKERS}"),
-    ("One.", [("", "  Two.\nThree."), ("", "Four.")], "One.\n\n  Two.\nThree.\n\nFour."),
-    (None, [("", "One.")], "One."),
-    ("a\n b  \nc \nd", [("a \n b\nc", "e \n  f")], "e \n  f \nd"),  # white space at the ends of lines
-    *[(CODE, [change], CODE.replace(*change)) for change in (
+@pytest.fixture
+def think(run):
+    """think(*replies) is a run with -q whose first thought has written this solution, followed by these replies."""
+
+    def think_on(*replies, solution="5", limit=30):
+        first = reply("Work.", solution=solution)
+        return run("-q", "--max-thoughts", str(limit), replies=[first, *replies])
+
+    return think_on
+
+
+@pytest.fixture
+def change(think):
+    """change(solution, *changes) is the final solution of a run that makes these changes."""
+
+    def change_solution(solution, *changes):
+        result = think(reply(changes=changes), end(), solution=solution)
+        assert result.err == ""
+        return result.out.removesuffix("\n")
+
+    return change_solution
+
+
+@pytest.fixture
+def reject(think):
+    """reject(*replies) is what stderr says of the last of these replies, which is asked for again."""
+
+    def reject_reply(*replies, **situation):
+        result = think(*replies, end(solution="mended"), **situation)
+        assert result.out == "mended\n"
+        assert len(result.prompts) == len(replies) + 2
+        assert result.err.count("\n") == 1
+        return result.err
+
+    return reject_reply
+
+
+# Changes
+
+
+CODE = "def f():\n    if x:\n        return 1\n    return 0\nall:\n\tcc abc a.c\n\tstrip a"
+LIKE_MARKERS = " =======\n========\n======\n<<<<<<< HEAD\n> >>>>>>> REPLACE\n======= ="
+
+
+@pytest.mark.parametrize(
+    "passage, new",
+    [
         ("        return 1", "        y = 1\n        return y"),
-        ("    return 0", "return 0"),  # moved to the left
+        ("    return 0", "return 0"),
         ("return 1\n    return 0", "return 1\n\n        return 0"),
         ("\tstrip a", "\tstrip -s a\n\n\tls"),
-        ("        return 1\n", ""),
-    )],
-    ("One.\n\nTwo.\n\nThree.", [("Two.", "")], "One.\n\nThree."),
-    ("One.\n\nTwo.\n\nThree.", [("One.", "")], "Two.\n\nThree."),
-    ("One.\n\nTwo.\n\nThree.", [("Two.\n\nThree.", "")], "One."),
-    ("a\n\n\n\nb  \n\nc", [("b", "")], "a\n\n\n\nc"),  # The longer row of empty lines stays.
-    ("a\nb\n\n\nc", [("b", "")], "a\n\n\nc"),
-    ("- a\n  - b\n  - c", [("- b", "")], "- a\n  - c"),
-    ("a b\nc d\ne", [("b\nc", "")], "a  d\ne"),
-    ("a\nb c\nd", [("a\nb", "")], " c\nd"),
-])
-def test_a_change_replaces_adds_or_takes_out_a_passage_to_the_letter(run, solution, changes, result):
-    assert run("-q", replies=[reply(solution=solution), reply(changes=changes), END]).out == f"{result}\n"
+        ("a.c", r"\1 \g<0>"),  # no patterns
+        ("tri", "ro"),  # a piece of a word
+        ("x:", LIKE_MARKERS),
+    ],
+)
+def test_a_change_replaces_a_passage_to_the_letter(change, passage, new):
+    assert change(CODE, (passage, new)) == CODE.replace(passage, new)
 
 
-def with_changes(text):
-    """A reply that ends the run with this text as its `solution_changes`."""
-    return "\n".join([END.removesuffix("\n```\n"), *literal("solution_changes", text)])
+def test_changes_apply_in_order(change):
+    assert change("x = 1, y = 2", ("1", "3"), ("3, y", "3, z")) == "x = 3, z = 2"
 
 
-def test_a_marker_needs_no_words_and_may_have_white_space_behind_it(run):
-    text = "\n<<<<<<< SEARCH  \nx\n=======\t\na\n>>>>>>> REPLACE \n\n\n<<<<<<<\ny\n======= \nb\n>>>>>>>\n\n"
-    assert run("-q", replies=[reply(solution="x y"), with_changes(text)]).out == "a b\n"
+def test_a_change_without_a_passage_adds_a_paragraph_at_the_end(change):
+    added = [("", "  Two.\nThree."), ("", "Four.")]
+    assert change("One.", *added) == "One.\n\n  Two.\nThree.\n\nFour."
 
 
-@pytest.mark.parametrize("text", [
-    "x is y.", "x:\n<\nx\n=\na\n>", "<\nx\n=\na\n>\nSo.", "<\nx\n=\na\n>\nThen:\n<\na\n=\nb\n>",  # a text outside
-    "x\n=\na\n>", "<\nx\n>", "<\nx\n=\na", "<\nx\n=\na\n<\na\n=\nb\n>", ">\nx\n=\na\n<",  # a marker that is missing
-    "<\nx\n=\nA title\n=\n>", "<\nx\n=\n<\n>", "<\n\n=\n\n>", "<\nx\n=\na\n>\n<\n=\n>",  # one in a part; empty parts
-])
-def test_faulty_blocks_are_rejected_and_the_way_out_is_to_write_the_solution_whole(text):
-    """Here < stands for <<<<<<< and so on."""
-    with pytest.raises(InvalidThought, match=r"solution_changes.*\bsolution\b"):
-        read_reply(with_changes(re.sub("(?m)^[<=>]$", lambda sign: 7 * sign[0], text)), 2, (), "x")
+def test_a_change_can_begin_the_solution(change):
+    assert change(None, ("", "One.")) == "One."
 
 
-@pytest.mark.parametrize("solution, changes, times, is_near", [
-    (None, [("x", "y")], 0, False),
-    ("X = 2", [("x = 2", "y")], 0, False),
-    ("x = 2", [("x", "y"), ("x = 2", "z")], 0, False),
-    ("x = 2, then x = 25", [("x = 2", "y")], 2, False),
-    ("a\na \naa", [("a\na", "b")], 2, False),  # They overlap.
-    *[("One\n  two", [(passage, "")], 0, True) for passage in ("One\ntwo", "One\n\n  two", "One two", "One\n\ttwo")],
-])
-def test_a_passage_that_is_not_there_exactly_once_is_rejected(solution, changes, times, is_near):
-    with pytest.raises(InvalidThought) as rejection:
-        read_reply(reply(changes=changes), 2, (), solution)
-    reason, passage = str(rejection.value), changes[-1][0]
-    assert repr(" ".join(passage.split())) in reason and f" {times} " in reason and ("space" in reason) == is_near
+def test_empty_lines_around_the_parts_of_a_change_do_not_count(change):
+    assert change("x = 1, y = 2", ("\n1\n\n", "\n \n3\n")) == "x = 3, y = 2"
 
 
-def test_the_trace_shows_what_was_written_and_what_was_changed_with_its_indentation(run):
-    column = "    12\n  +  5\n----"
-    first = reply(f"\n{column}\n", solution=column).replace("|-\n  \n ", "|2-\n\n ").replace("|-\n   ", "|2-\n   ")
-    changed = reply(changes=[("    12", "  14"), ("5\n----", ""), ("", "Done.")])
-    out = run(replies=[first, changed, reply(plan=DONE, more=False, solution="2.")]).out
-    assert out.count("\n      12\n    +  5\n  ----\n\n") == 2
-    assert "Changes to the Solution:\n  -     12\n  +   14\n  - 5\n    ----\n  + Done.\n\n" in out
-    assert out.count("2.") == 1
+def test_white_space_at_the_end_of_a_part_does_not_count(change):
+    assert change("The numbers are 7.", ("The numbers are ", "The only ones are  ")) == "The only ones are 7."
+
+
+def test_white_space_at_the_ends_of_lines_does_not_count_when_searching_and_stays_elsewhere(change):
+    solution = "a \nif x:  \n    y\t\nz"
+    assert change(solution, ("if x:\n    y  \nz", "w")) == "a \nw"
+
+
+@pytest.mark.parametrize(
+    "solution, passage, result",
+    [
+        ("One.\n\nTwo.\n\nThree.", "Two.", "One.\n\nThree."),
+        ("One.\n\nTwo.\n\nThree.", "One.", "Two.\n\nThree."),
+        ("One.\n\nTwo.\n\nThree.", "Two.\n\nThree.", "One."),
+        ("a\n\n\nb  \n \n\nc", "b", "a\n\n\nc"),
+        ("a\n\n  b\n  c", "b", "a\n\n  c"),
+        ("a\nb\n\n\nc", "b", "a\n\n\nc"),
+        ("- a\n  - b\n  - c", "- b", "- a\n  - c"),
+    ],
+)
+def test_lines_that_are_taken_out_leave_no_gap(change, solution, passage, result):
+    assert change(solution, (passage, "")) == result
+
+
+@pytest.mark.parametrize(
+    "solution, passage, result",
+    [
+        ("a b\nc\n\nd", "b\nc", "a \n\nd"),
+        ("a\nb c\nd", "a\nb", " c\nd"),
+    ],
+)
+def test_a_part_of_a_line_is_taken_out_alone(change, solution, passage, result):
+    assert change(solution, (passage, "")) == result
+
+
+# Changes that are rejected
+
+
+def reply_with_changes(text):
+    """A reply with this text as its `solution_changes`."""
+    return reply(solution=text).replace("solution:", "solution_changes:")
+
+
+def test_a_marker_needs_no_words_and_may_have_white_space_behind_it(think):
+    first = "<<<<<<< SEARCH  \nx\n=======\t\na\n>>>>>>> REPLACE "
+    second = "<<<<<<<\ny\n======= \nb\n>>>>>>>"
+    changes = reply_with_changes(f"{first}\n\n\n{second}")
+    assert think(changes, end(), solution="x y").out == "a b\n"
+
+
+BLOCK = "<<<<<<<\nx\n=======\na\n>>>>>>>"
+FAULTY_BLOCKS = {
+    "no block": "x is y.",
+    "text before": f"So:\n{BLOCK}",
+    "text between": f"{BLOCK}\nThen:\n<<<<<<<\na\n=======\nb\n>>>>>>>",
+    "text behind": f"{BLOCK}\nSo.",
+    "no beginning": "x\n=======\na\n>>>>>>>",
+    "no divider": "<<<<<<<\nx\n>>>>>>>\n=======\na\n>>>>>>>",
+    "no end": "<<<<<<<\nx\n=======\na",
+    "no end before the next": "<<<<<<<\nx\n=======\na\n<<<<<<<\na\n=======\nb\n>>>>>>>",
+    "indented marker": f"{BLOCK}\n <<<<<<<\na\n=======\nb\n>>>>>>>",
+    "underlined title": "<<<<<<<\nx\n=======\nA title\n=======\n>>>>>>>",
+    "marker as a part": "<<<<<<<\nx\n=======\n<<<<<<<\n>>>>>>>",
+    "empty parts": "<<<<<<<\n\n=======\n\n>>>>>>>",
+    "empty block behind another": f"{BLOCK}\n<<<<<<<\n=======\n>>>>>>>",
+}
+
+
+@pytest.mark.parametrize("text", FAULTY_BLOCKS.values(), ids=FAULTY_BLOCKS)
+def test_faulty_blocks_are_rejected_and_the_way_out_is_to_write_the_solution_whole(reject, text):
+    err = reject(reply_with_changes(text), solution="x")
+    assert "solution_changes" in err
+    assert "write" in err  # the key solution, whole
+
+
+@pytest.mark.parametrize(
+    "solution, passage, times",
+    [
+        (None, "x", 0),
+        ("X = 2", "x = 2", 0),
+        ("x = 2, then x = 25", "x = 2", 2),
+        ("aaa", "aa", 2),
+    ],
+)
+def test_a_passage_that_is_not_there_once_is_rejected(reject, solution, passage, times):
+    err = reject(reply(changes=[(passage, "y")]), solution=solution)
+    assert f"'{passage}'" in err
+    assert f" {times} " in err
+    assert "space" not in err
+
+
+@pytest.mark.parametrize("passage", ["One\n\ntwo", "One\n  two", "One two"])
+def test_a_passage_that_is_there_but_for_spaces_and_line_breaks_is_rejected_with_that(reject, passage):
+    err = reject(reply(changes=[(passage, "")]), solution="One\n\n  two")
+    assert " 0 " in err
+    assert "space" in err
+
+
+@pytest.mark.parametrize("new", ["| a |", "\n| a |", "| a |  \n"])
+def test_a_change_that_changes_nothing_is_rejected_and_told_to_take_in_a_line_that_stays(reject, new):
+    changes = [("Text", "Words"), ("| a |", new)]
+    err = reject(reply(changes=changes), solution="Text:\n| a |")
+    assert "'| a |'" in err
+    assert "stays" in err
+
+
+def test_a_thought_has_a_solution_or_changes_and_not_both(reject):
+    assert "solution_changes" in reject(reply(solution="6", changes=[("5", "6")]))
+
+
+# The end
 
 
 @pytest.mark.parametrize("more", [True, False])
 @pytest.mark.parametrize("last", ["Conclusion", "CONCLUSION: all of it", "3. **Conclusion**", "Conclusion (check)"])
-def test_a_plan_without_an_open_step_ends_the_run_whatever_the_flag_says(run, last, more):
-    result = run(replies=[reply(solution="42"), reply(plan=["[done] Solve", f"[DONE] {last}"], more=more)])
-    assert (result.status, result.err, len(result.prompts)) == (0, "", 2) and "(Conclusion)" in result.out
+def test_a_plan_without_an_open_step_ends_the_run_whatever_the_flag_says(think, last, more):
+    plan = ["[done] Solve", f"[DONE] {last}"]
+    result = think(reply(plan=plan, more=more))
+    assert result.out == "5\n"
+    assert result.err == ""
 
 
-@pytest.mark.parametrize("plan, step", [
-    (["[Pending] Conclusion of part (a)", "[Pending] Conclusion"], "Conclusion of part (a)"),
-    (["[Pending] Essay", "  [Done] Body", "  [Pending] Conclusion", "[Pending] Conclusion"], "Conclusion"),
-    (["[Done] Conclusion", "[Pending] Conclusion", "[Pending] Conclusion"], "Conclusion"),
-])
-def test_the_conclusion_is_the_last_step_and_no_other(run, plan, step):
-    result = run(replies=[reply(plan=plan, solution="5"), END])
-    turn = nodes.TURN["last step"].format(number=2, before=1, step=step)
-    assert (result.status, result.err) == (0, "") and turn in result.prompts[1]
+@pytest.mark.parametrize(
+    "plan",
+    [
+        ["[Done] Conclusion of part (a)", "[Pending] Conclusion"],
+        ["[Done] Essay", "  [Done] Conclusion", "[Pending] Conclusion"],
+        ["[Done] Conclusion", "[Pending] Conclusion"],
+    ],
+)
+def test_no_step_but_the_last_is_the_conclusion(think, plan):
+    result = think(reply(plan=plan), end())
+    assert len(result.prompts) == 3
+    assert result.err == ""
 
 
-@pytest.mark.parametrize("first, bad, reason", [
-    (None, {"thinking": EVALUATIONS, "plan": DONE}, "solution"),
-    ("x", {"plan": DONE, "changes": [("x", "")]}, "solution"),
-    *[("5", {"plan": ["[Done] Conclusion", f"[Done] {last}"]}, f"'{last}'") for last in (
-        "Conclusion of part (a)", "Conclusion section of an essay", "Step 3: Conclusion", "Conclusions: all", "Schluss",
-    )],
-    ("5", {"plan": PLAN}, "'Conclusion'"),
-    ("5", {"plan": ["[Verification Needed] Add", "[Done] Conclusion"], "marks": {"Add": "wrong?"}}, "'Add'"),
-    ("5", {"plan": ["[Done] A", "  [Pending] B", "[Done] Conclusion"], "more": True}, "'B'"),
-    ("5", {"plan": ["[Done] A", "[Done] Conclusion", "  [Pending] B"], "more": True}, "'B'"),
-])
-def test_an_end_that_is_none_is_asked_for_again_at_the_limit_too(run, first, bad, reason):
-    replies = [reply(solution=first), reply(**{"more": False, **bad}), reply(plan=DONE, solution="4")]
-    result = run("-q", "--max-thoughts", "2", replies=replies)
-    assert (result.status, result.out, len(result.prompts)) == (0, "4\n", 3)
-    assert reason in result.err and reason in result.prompts[2]
+@pytest.mark.parametrize("status", sorted({*STATUSES} - {"Done"}))
+def test_a_conclusion_with_any_other_status_does_not_end_the_run(think, status):
+    """A status that is added one day is no way around the check."""
+    plan = ["[Done] Solve", f"[{status}] Conclusion"]
+    result = think(reply(plan=plan), end())
+    assert len(result.prompts) == 3
+    assert result.err == ""
 
 
-@pytest.mark.parametrize("thinking", [
-    "Evaluation of Thought 1: Major Error - x", "## EVALUATION OF THOUGHT 1 -- *major error*",
-    f"- **Evaluation of Thought 1**:\n  __Major Error__\n{EVALUATIONS}",
-])
-def test_a_run_ends_with_a_thought_that_finds_a_major_error_only_at_the_limit(run, thinking):
-    """The solution need not change: it may have been the check that was wrong."""
-    end = reply(thinking, DONE, more=False)
-    result = run("-q", replies=[reply(solution="5"), end, reply(thinking), END])
-    assert (result.out, len(result.prompts)) == ("5\n", 4) and "Major Error" in result.err and "Pending" in result.err
-    result = run("-q", "--max-thoughts", "2", replies=[reply(solution="5"), end])
-    assert (result.out, result.err.count("\n")) == ("5\n", 1) and "2" in result.err and "Major Error" in result.err
+@pytest.mark.parametrize(
+    "last",
+    ["Conclusion of part (a)", "Conclusion section", "Step 3: Conclusion", "Conclusions: all", "Schluss"],
+)
+def test_a_plan_that_does_not_end_with_the_conclusion_is_rejected(reject, last):
+    err = reject(end(plan=["[Done] Conclusion", f"[Done] {last}"]))
+    assert f"'{last}'" in err
+    assert "whole plan" in err
 
 
-@pytest.mark.parametrize("thinking, is_verdict", [
-    *[(f"Evaluation of Thought 1: {text}", True) for text in ("Correct, no Major Error", "minor issues\nMajor Error")],
-    *[(f"Evaluation of Thought {rest}", False) for rest in (
-        "1: no Major Error found", "1 (the sum): Major Error", "1: Major Errors", "1:\n\nMajor Error", "2: Major Error",
-        "11: Major Error",
-    )],
-    *[(f"{before} Evaluation of Thought 1: Major Error", False) for before in ("So the", "1.")],
-])
-def test_anything_else_is_no_major_error_and_a_missing_verdict_is_said(run, thinking, is_verdict):
-    result = run(replies=[reply(solution="5"), reply(thinking, DONE, more=False)])
-    assert (result.status, len(result.prompts)) == (0, 2)
-    assert result.err == "" if is_verdict else "Thought 1" in result.err and "Thought 2" in result.err
+@pytest.mark.parametrize(
+    "plan, more, step",
+    [
+        (PLAN, False, "Conclusion"),
+        (["[Verification Needed] Add", "[Done] Conclusion"], False, "Add"),
+        (["[Done] A", "  [Pending] B", "[Done] Conclusion"], True, "B"),
+        (["[Done] A", "[Done] Conclusion", "  [Pending] B"], True, "B"),
+    ],
+)
+@pytest.mark.parametrize("limit", [2, 30])
+def test_an_end_before_a_step_is_done_is_rejected_at_the_limit_too(reject, plan, more, step, limit):
+    assert f"'{step}'" in reject(reply(plan=plan, more=more), limit=limit)
 
 
-@pytest.mark.parametrize("thinking, solution", [
-    (f"{EVALUATIONS}\n\n  12\n+ 5\n\n Details.", "  12\n+ 5\n\n Details."),
-    ("A check.\n**Evaluation of Thought 1: Correct** - x\nThe answer is 42.\n\nMore.", "The answer is 42.\n\nMore."),
-    ("The answer.", "The answer."),
-])
-def test_without_a_solution_the_thinking_after_the_last_evaluation_is_shown(run, thinking, solution):
-    result = run("-q", replies=[reply(), reply(thinking, DONE, more=False)])
-    assert result.out == f"{solution}\n" and "Thought 2" in result.err and "solution" in result.err
+def test_an_end_without_a_solution_is_rejected(reject):
+    assert "write" in reject(end(EVALUATIONS), solution=None)
+
+
+def test_an_end_with_a_solution_that_changes_have_emptied_is_rejected(reject):
+    assert "write" in reject(end(changes=[("5", "")]))
+
+
+@pytest.mark.parametrize(
+    "thinking, solution",
+    [
+        (f"{EVALUATIONS}\n\n  12\n+ 5\n\n Details.", "  12\n+ 5\n\n Details."),
+        ("A check.\n**Evaluation of Thought 1: Correct** - x\nIt is 42.\n\nMore.", "It is 42.\n\nMore."),
+        ("12\n+ 5", "12\n+ 5"),
+    ],
+)
+def test_without_a_solution_the_thinking_behind_the_last_evaluation_is_shown(think, thinking, solution):
+    result = think(end(thinking), solution=None)
+    assert result.out == f"{solution}\n"
+    assert "Thought 2" in result.err
+    assert "`solution`" in result.err
+
+
+# Verdicts
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Evaluation of Thought 1: Major Error - x",
+        "## EVALUATION OF THOUGHT 1 -- *major error*",
+        "- **Evaluation of Thought 1**: __Major Error__",
+    ],
+)
+def test_a_major_error_keeps_the_run_going(reject, line):
+    err = reject(end(f"A check.\n{line}"))
+    assert "Major Error" in err
+    assert "Pending" in err
+
+
+def test_a_major_error_in_an_older_thought_keeps_the_run_going(reject):
+    thinking = "Evaluation of Thought 1: Major Error\nEvaluation of Thought 2: Correct"
+    assert "Major Error" in reject(reply(), end(thinking))
+
+
+def test_a_major_error_is_taken_while_the_conclusion_is_pending(think):
+    result = think(reply("Evaluation of Thought 1: Major Error"), end())
+    assert len(result.prompts) == 3
+    assert result.err == ""
+
+
+def test_at_the_limit_a_major_error_is_taken_and_said(think):
+    thinking = "Evaluation of Thought 1: Major Error\nEvaluation of Thought 2: Correct"
+    result = think(reply(), end(thinking), limit=3)
+    assert result.out == "5\n"
+    assert result.err.count("\n") == 1
+    assert "Thought 3" in result.err
+    assert "Major Error" in result.err
+
+
+@pytest.mark.parametrize(
+    "thinking",
+    [
+        "Evaluation of Thought 1: Correct, no Major Error",
+        "evaluation of thought 1: minor issues\nMajor Error",
+        "Evaluation of Thought 1: Correct\nEvaluation of Thought 2: Major Error",
+        "Evaluation of Thought 1: Correct\nSo the Evaluation of Thought 1: Major Error",
+    ],
+)
+def test_words_elsewhere_are_no_major_error(think, thinking):
+    result = think(end(thinking))
+    assert result.out == "5\n"
+    assert result.err == ""
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [": Fehler", ": mostly correct", ": no Major Error found", ": Major Errors", " (the sum): Correct", ""],
+)
+def test_an_evaluation_without_a_verdict_on_its_line_is_rejected_with_the_three_words(reject, rest):
+    line = f"Evaluation of Thought 1{rest}"
+    err = reject(reply(), reply(f"{line}\nCorrect\nEvaluation of Thought 2: Correct"))
+    assert f"'{line}'" in err
+    assert "Correct, Minor Issues, Major Error" in err
+
+
+@pytest.mark.parametrize(
+    "thinking",
+    [
+        "Fine.",
+        "So the Evaluation of Thought 1: Correct",
+        "1. Evaluation of Thought 1: Fehler",
+        "Evaluation of Thought 11: Fehler",
+    ],
+)
+def test_a_last_thought_without_an_evaluation_is_taken_and_said_to_be_unchecked(think, thinking):
+    result = think(end(thinking))
+    assert result.out == "5\n"
+    assert "Thought 2" in result.err
+    assert '"Evaluation of Thought 1: Correct"' in result.err
+    assert "ends" in result.err
+
+
+def test_a_thought_on_the_way_without_an_evaluation_is_taken_and_said(think):
+    result = think(reply(), reply("Evaluation of Thought 1: Correct"), end())
+    assert result.err.count("\n") == 1
+    assert '"Evaluation of Thought 2: Correct"' in result.err
+    assert "ends" not in result.err
+
+
+@pytest.mark.parametrize(
+    "written, edited",
+    [("six", "five"), ("2: Correct", "2: Major Error"), ("2: Correct", "2: Fehler")],
+)
+def test_a_saved_run_may_hold_what_a_reply_may_not(run, written, edited):
+    path = pathlib.Path("run.yaml")
+    run("--run", "run.yaml", replies=[reply(solution="five"), reply(changes=[("five", "six")]), end()])
+    path.write_text(path.read_text().replace(written, edited))
+    result = run("--show", "run.yaml", "-q")
+    assert result.status == 0
+    assert result.err == ""
+
+
+# The limit
 
 
 @pytest.mark.parametrize("limit", [1, 3])
-def test_a_run_with_an_open_step_stops_at_the_thought_limit_without_a_solution(run, limit):
-    result = run("--max-thoughts", str(limit), replies=[reply(plan=PLAN, solution="half")] * 9)
-    assert (result.status, len(result.prompts), result.err.count("\n")) == (1, limit, 1)
-    assert "FINAL SOLUTION" not in result.out and f"--max-thoughts {2 * limit}" in result.err
+def test_a_run_with_an_open_step_stops_at_the_limit_without_a_solution(run, limit):
+    result = run("--max-thoughts", str(limit), replies=[reply()] * 9)
+    assert result.status == 1
+    assert len(result.prompts) == limit
+    assert "FINAL SOLUTION" not in result.out
+    assert result.err.count("\n") == 1
+    assert f"--max-thoughts {2 * limit}" in result.err
 
 
-SUB_STEP = {"description": "Find x", "status": "Done", "result": "2"}
-STEP = {"description": "Solve", "status": "Done", "result": "x = 2", "mark": "sign", "sub_steps": [SUB_STEP]}
+def test_at_the_limit_a_line_says_how_to_print_a_solution_that_may_not_be_checked(run):
+    result = run("--max-thoughts", "2", replies=[reply(solution="half"), reply()])
+    line, last_line = result.err.splitlines()
+    assert "checked" in line
+    assert "--resume" in last_line
+    command = line.partition("python main.py ")[2]
+    assert run(*shlex.split(command)).out == "half\n"
 
 
-@pytest.mark.parametrize("fields, step", [
-    ("description: Solve, status: done", STEP),
-    ("description: Solve, status: Done, result: '', mark: ~, sub_steps: ", STEP),
-    ("description: Solve, status: Done, sub_steps: [{description: Find x, status: Done}]", STEP),
-    ("description: Solve, status: Done, mark: root", {**STEP, "mark": "root"}),
-    ("description: Solve, status: Done, result: 3", {**STEP, "result": "3", "mark": None}),
-    ("description: Solve, status: Done, sub_steps: []", {**STEP, "sub_steps": None}),
-    ("description: Solve, status: Pending", {"description": "Solve", "status": "Pending"}),
-    ("description: Solve it, status: Done", {"description": "Solve it", "status": "Done"}),
-    ("description: Find x, status: Done", {"description": "Find x", "status": "Done"}),  # below other parents
-])
-def test_a_step_that_is_the_same_keeps_what_is_not_given_anew(fields, step):
-    text = reply().replace("description: |-\n      Solve\n    status: Done", f"{{{fields}}}")
-    read = read_reply(text, 2, [STEP, {"description": "Conclusion", "status": "Pending"}])["planning"][0]
-    assert list(read.items()) == [(key, value) for key, value in step.items() if value]
+def test_at_the_limit_no_command_is_shown_for_a_solution_that_is_not_saved(run):
+    def lose_folder():
+        shutil.rmtree("runs")
+        pathlib.Path("runs").write_text("")
+        return reply(solution="half")
+
+    err = run("--max-thoughts", "1", replies=[lose_folder]).err
+    assert "No solution" in err
+    assert "--show" not in err
 
 
-def test_equal_descriptions_keep_their_own_results_from_thought_to_thought(run):
-    plan = ["[Done] A", "  [Done] Check", "[Done] Check", "[Done] Check", "[Pending] Conclusion"]
-    replies = [reply(plan=plan, Check="no. %d") % (1, 2, 3), *[reply(plan=plan)] * 2]
-    assert re.findall("no. .", run("--max-thoughts", "3", replies=replies).out) == ["no. 1", "no. 2", "no. 3"] * 3
+# The steps
+
+
+STEP = {
+    "description": "Solve for x",
+    "status": "Done",
+    "result": "x = 2",
+    "mark": "sign",
+    "sub_steps": [{"description": "Try", "status": "Done", "result": "2"}],
+}
+
+
+@pytest.fixture
+def last_plan(run):
+    """last_plan(*replies) is the plan that is saved with the last of them."""
+
+    def save_plan(*replies):
+        run("--run", "run.yaml", replies=replies)
+        saved = yaml.safe_load(pathlib.Path("run.yaml").read_text())
+        return saved["thoughts"][-1]["planning"]
+
+    return save_plan
+
+
+def solve():
+    """A reply whose plan has STEP."""
+    plan = ["[Done] Solve for x", "  [Done] Try", "[Pending] Conclusion"]
+    return reply(plan=plan, results={"Solve for x": "x = 2", "Try": "2"}, marks={"Solve for x": "sign"})
+
+
+@pytest.fixture
+def return_step(last_plan):
+    """return_step(*lines) is what STEP is after a thought that returns it as these lines."""
+
+    def return_lines(*lines, **fields):
+        again = reply(plan=[*lines, "[Pending] Conclusion"], **fields)
+        step, _ = last_plan(solve(), again)
+        return step
+
+    return return_lines
+
+
+@pytest.mark.parametrize("description", ["Solve for x", "Solve  for x", "Solve\nfor x"])
+def test_a_step_keeps_what_is_not_given_anew_whatever_the_white_space_in_it(return_step, description):
+    step = return_step(f"[Done] {description}")
+    assert step == {**STEP, "description": description}
+
+
+def test_a_sub_step_keeps_its_result(return_step):
+    assert return_step("[done] Solve for x", "  [Done] Try") == STEP
+
+
+def test_a_step_with_a_new_mark_keeps_its_result(return_step):
+    step = return_step("[Done] Solve for x", marks={"Solve for x": "root"})
+    assert step == {**STEP, "mark": "root"}
+    assert list(step) == list(STEP)  # also in the file
+
+
+def test_a_step_with_a_new_result_keeps_its_sub_steps_and_not_its_mark(return_step):
+    step = return_step("[Done] Solve for x", results={"Solve for x": "3"})
+    assert step["result"] == "3"
+    assert step["sub_steps"] == STEP["sub_steps"]
+    assert "mark" not in step
+
+
+def test_an_empty_list_takes_the_sub_steps_out(last_plan):
+    again = reply(plan=["[Done] Solve for x", "[Pending] Conclusion"])
+    step, _ = last_plan(solve(), again.replace("status: Done", "status: Done\n    sub_steps: []"))
+    assert step["result"] == "x = 2"
+    assert "sub_steps" not in step
+
+
+@pytest.mark.parametrize("line", ["[Pending] Solve for x", "[Done] Solve for y", "[Done] Try"])
+def test_a_step_with_another_status_description_or_parent_keeps_nothing(return_step, line):
+    assert list(return_step(line)) == ["description", "status"]
+
+
+def test_steps_with_the_same_description_keep_their_own_results(last_plan):
+    plan = ["[Done] Check", "[Done] Check", "[Pending] Conclusion"]
+    first = reply(plan=plan, results={"Check": "no. %d"}) % (1, 2)
+    check, other_check, _ = last_plan(first, reply(plan=plan))
+    assert check["result"] == "no. 1"
+    assert other_check["result"] == "no. 2"

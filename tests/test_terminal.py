@@ -1,207 +1,284 @@
-"""What only shows on a terminal: the layout, the styles, the line while a reply is awaited."""
+"""What only shows on a terminal: the layout, the styles, and the line while a reply is awaited."""
 
-import codecs
-import collections
+import contextlib
 import fcntl
-import functools
 import os
-import pathlib
 import re
-import select
 import struct
-import subprocess
-import sys
 import termios
 import textwrap
 import threading
-import time
 import tty
-from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 
 from main import main
 from tests.loopback import error
-from tests.replies import Model, recorded, recorded_problem, reply
+from tests.replies import Model, end, recorded, recorded_problem, recorded_trace, reply
 
-REPLIES = [reply(), reply(plan=["[Done] Solve", "[Done] Conclusion"], more=False, solution="42")]
-CODE = " + ".join(["a_long_name"] * 9)
-ACCENTED = "e\u0301"
-STATUS_LINE = r"\rThought (\d): (\d+) s"
-WIDE = "[\u3000-\u30ff\u3400-\u9fff\uff01-\uff60🤔]"
+STATUS_LINE = r"Thought 1: \d"
+PLAIN, BOLD, DIM = "", "1", "2"
 
 
 class Terminal:
-    """A pseudo-terminal for one run. text: what has been written to it."""
+    """A pseudo-terminal for one run, and a thread that reads from it. text: all that it was sent."""
 
-    def __init__(self, columns=80):
-        self.reader, self.writer = os.openpty()
-        tty.setraw(self.writer)
-        fcntl.ioctl(self.writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        self.text, self.thread = "", threading.Thread(target=self.read, daemon=True)
-        self.thread.start()
+    def __init__(self):
+        self.outside, inside = os.openpty()
+        tty.setraw(inside)
+        self.stream = open(inside, "w", encoding="utf-8")
+        self.text = ""
+        self.has_changed = threading.Condition()
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
 
     def read(self):
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        while not self.text.endswith("\0"):
-            self.text += decoder.decode(os.read(self.reader, 1024))
+        with open(self.outside, encoding="utf-8", newline="") as characters:
+            while (character := characters.read(1)) != "\0":
+                with self.has_changed:
+                    self.text += character
+                    self.has_changed.notify_all()
 
-    def close(self):
-        os.write(self.writer, b"\0")
-        self.thread.join(60)
-        os.close(self.writer)
-        os.close(self.reader)
+    def shows(self, pattern, within=30):
+        """Wait for a text. Returns whether it came within these seconds."""
+        with self.has_changed:
+            return self.has_changed.wait_for(lambda: re.search(pattern, self.text), within)
 
-    def wait_for(self, pattern):
-        assert any(re.search(pattern, self.text) or time.sleep(0.01) for _ in range(6000)), self.text
+    def hang_up(self):
+        """Read what was sent, and be gone: whoever writes to the terminal now gets an error."""
+        os.write(self.stream.fileno(), b"\0")
+        self.reader.join()
 
-    def run(self, *arguments, replies=None, stdout=None):
-        """The exit status of `python main.py arguments`, in this process. stdout: a descriptor, if not the terminal."""
+    def run(self, *replies, problem="How many?", columns=80, stdout=None):
+        """`python main.py --problem problem`, answered by these replies. stdout: a file, if not the terminal."""
+        size = struct.pack("HHHH", 24, columns, 0, 0)
+        fcntl.ioctl(self.stream, termios.TIOCSWINSZ, size)
+        model = Model(replies) if replies else None
+        stdout = stdout or self.stream
         own_stdout = os.dup(1)
-        os.dup2(stdout or self.writer, 1)
+        os.dup2(stdout.fileno(), 1)
         try:
-            with open(1, "w", closefd=False) as out, open(self.writer, "w", encoding="utf-8", closefd=False) as err:
-                with redirect_stdout(out), redirect_stderr(err):
-                    return main(list(arguments), replies and Model(replies))
+            with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(self.stream):
+                return main(["--problem", problem], model)
         finally:
             os.dup2(own_stdout, 1)
             os.close(own_stdout)
-            self.close()
+            if self.reader.is_alive():
+                self.hang_up()
 
+    @property
     def screen(self):
-        """The text that a person sees: a carriage return lets what follows overwrite the line."""
-        overwrite = lambda line, part: part + line[len(part) :]
-        lines = re.sub("\033\\[[0-9;]*m|\0", "", self.text).split("\n")
-        return "\n".join(functools.reduce(overwrite, line.split("\r")).rstrip() for line in lines)
+        """What a person sees in the end, styles aside."""
+        text = re.sub("\033\\[[0-9;]*m", "", self.text)
+        return "\n".join(map(overwrite, text.split("\n")))
+
+    @property
+    def styles(self):
+        """The style in which each line was shown last."""
+        styles = {}
+        for style, text in re.findall("\033\\[([0-9;]*)m([^\033]*)", f"\033[0m{self.text}"):
+            for line in text.split("\n"):
+                styles[line.strip()] = style.lstrip("0")
+        return styles
 
 
-def let_time_pass(monkeypatch):
-    """Whoever waits some seconds for an event waits three times in vain, and these seconds pass at once."""
-
-    def wait(event, timeout=None, wait=threading.Event.wait):
-        if timeout is None or ticks[event] == 3:
-            return wait(event)
-        ticks[event] += 1
-        clock[0] += timeout
-
-    clock, ticks = [0.0], collections.Counter()
-    monkeypatch.setattr(threading.Event, "wait", wait)
-    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+def overwrite(line):
+    """The line as a terminal shows it: what stands behind a carriage return covers what stood there before."""
+    shown = ""
+    for part in line.split("\r"):
+        shown = part + shown[len(part) :]
+    return shown.rstrip()
 
 
-@pytest.mark.parametrize("name, columns, setting", [
-    ("letter-3", 50, "TERM=xterm"), ("koushi-4", 76, "TERM=xterm"),
-    ("letter-3", 79, "TERM=dumb"), ("machine-3", 100, "NO_COLOR=yes"),
-])
-def test_a_trace_has_every_word_within_the_width_and_styles_if_wanted(run, monkeypatch, name, columns, setting):
-    piped = run("--problem", recorded_problem(name), replies=recorded(name)).out
-    monkeypatch.setenv(*setting.split("="))
-    terminal = Terminal(columns)
-    assert terminal.run("--problem", recorded_problem(name), replies=recorded(name)) == 0
-    assert ("\033" in terminal.text) == (setting == "TERM=xterm")
-    *trace, last_line = terminal.screen().rstrip("\n").split("\n")
-    assert "2 thoughts" in last_line and "2 requests" in last_line and " runs/" in last_line
-    assert "".join("".join(trace).split()) == "".join(piped.split())
-    assert all(len(line + "".join(re.findall(WIDE, line))) <= columns for line in trace)
-
-
-@pytest.mark.parametrize("text, lines", [
-    ("one two three four", "one two|three four"),
-    ("2. one two three", "2. one two|   three"),
-    ("a aaaaaaaaaaaaaaaaaaaa b", "a|aaaaaaaaaaaaaaaaaaaa|b"),
-    ("甲乙丙丁戊己甲乙丙丁。己", "甲乙丙丁戊|己甲乙丙|丁。己"),
-    ("甲！甲！甲！甲甲（甲", "甲！甲！|甲！甲甲|（甲"),
-    ("🚄🚄 🚄🚄 🚄", "🚄🚄 🚄🚄|🚄"),
-    ("ＡＢ ＣＤ Ｅ", "ＡＢ ＣＤ|Ｅ"),
-    ("“aa” × “b” c", "“aa” × “b”|c"),
-    (f"{4 * ACCENTED} {5 * ACCENTED} a", f"{4 * ACCENTED} {5 * ACCENTED}|a"),
-    ("````md\n```\na aaaaaa aaaaa\n````\na aaaaaa aaaaa", "````md|```|a aaaaaa aaaaa|````|a aaaaaa|aaaaa"),
-])
-def test_a_text_wraps_between_words_under_its_own_beginning(text, lines):
-    terminal = Terminal(2 + 10)
-    terminal.run("--step", replies=[reply(text)])
-    shown = re.split("\nThought 1.*\n", terminal.screen())[1].split("\n\n")[0]
-    assert textwrap.dedent(shown).split("\n") == lines.split("|")
-
-
-def test_a_step_wraps_under_its_description_and_code_in_a_change_not_at_all():
-    terminal = Terminal(26)
-    plan = ["[Pending] Find", "  [Done] All pairs at once", "[Pending] Conclusion"]
-    change = reply(changes=[("42", f"```\n{CODE}\n```\nall that anybody asked for")], Solve="two of\nthem")
-    terminal.run(replies=[reply(plan=plan, solution="42"), change.replace("Solve", "All pairs at once")])
-    assert "\n    - [Done] All pairs at\n             once\n" in terminal.screen()
-    assert "\n  - [Done] All pairs at\n           once: two of\n           them\n" in terminal.screen()
-    assert f"\n  + ```\n    {CODE}\n    ```\n    all that anybody asked\n    for\n" in terminal.screen()
-
-
-def test_headings_stand_out_unchanged_lines_stand_back_and_code_stays_as_it_is():
+@pytest.fixture
+def terminal():
     terminal = Terminal()
-    assert terminal.run(replies=[
-        reply(f"```\n{CODE}\n```", ["[Done] A", "[Pending] Solve", "[Pending] Conclusion"]),
-        reply("A check.\nEvaluation of Thought 1: Major Error", ["[Verification Needed] A", "[Pending] Conclusion"]),
-        reply("**Evaluation of Thought 2: Minor Issues** - no\nx", ["[Done] A", "[Done] Conclusion"], False, "42"),
-    ]) == 0
-    styles = collections.defaultdict(set)
-    for style, line in re.findall("^(?:\r *\r)?(?:\033\\[([0-9;]+)m)?(.*?)(?:\033\\[0m)?$", terminal.text, re.M):
-        styles[line].add(style)
-    assert all(styles[line] == {"1"} for line in ("Thought 1:", "Current Plan Status:", "=== FINAL SOLUTION ==="))
-    assert styles["  - [Pending] Conclusion"] == {"", "2"}  # new in the first plan, unchanged in the second
-    assert all(styles[line] == {""} for line in ("  A check.", f"  {CODE}", "  - [Pending] Solve", "  - [Done] A"))
-    said = ["  Evaluation of Thought 1: Major Error", "  **Evaluation of Thought 2: Minor Issues** - no"]
-    assert all(styles[line] and not styles[line] & {"", "1", "2"} for line in [*said, "  - [Verification Needed] A"])
+    yield terminal
+    terminal.stream.close()
 
 
-@pytest.mark.parametrize("stdout, seconds", [("terminal", "123"), ("file", "123"), ("pipe", "")])
-def test_the_status_line_counts_every_second_and_leaves_nothing_behind(run, monkeypatch, stdout, seconds):
-    piped = run(replies=REPLIES).out
-    let_time_pass(monkeypatch)
-    terminal = Terminal(20)
-    reader, writer = os.pipe() if stdout == "pipe" else [os.open("trace", os.O_CREAT | os.O_RDWR) for _ in range(2)]
-    assert terminal.run(replies=REPLIES, stdout=None if stdout == "terminal" else writer) == 0
-    assert re.findall(STATUS_LINE, terminal.text) == [(number, second) for number in "12" for second in seconds]
-    assert not re.search(r"\d s$", terminal.screen(), re.M) and " " * 20 not in terminal.text
-    shown = terminal.screen() if stdout == "terminal" else os.read(reader, 10_000).decode()
-    assert shown.split()[: len(piped.split())] == piped.split() and "2 thoughts" in terminal.screen()
-    os.close(reader)
-    os.close(writer)
+@pytest.fixture
+def wrap(terminal):
+    """wrap(text): how a text is shown in ten columns, beside the margin of two."""
+
+    def show_thinking(text):
+        terminal.run(reply(text), columns=12)
+        thinking = re.search("Thought 1:\n(.*)\n\nCurrent", terminal.screen, re.DOTALL)[1]
+        return textwrap.dedent(thinking)
+
+    return show_thinking
 
 
-def test_messages_take_the_place_of_the_status_line_and_show_control_characters(serve, monkeypatch):
-    let_time_pass(monkeypatch)
-    terminal = Terminal()
-    slow = lambda handler: terminal.wait_for("Thought 1: 3 s") or error(429, "Slow.")(handler)
-    serve(slow, *["\033[2J\x9b2J\a\b\rno"] * 3)
-    assert terminal.run() == 1
-    assert re.search(r"^Retrying .* [\d.]+ seconds", terminal.screen(), re.M)
-    assert re.search(r"^\S+\[2J\S+2J\S+no$", terminal.screen(), re.M)
+# The layout
+
+
+@pytest.mark.parametrize("name", ["letter-3", "koushi-4"])
+def test_every_word_of_a_run_is_there(terminal, name):
+    terminal.run(*recorded(name), problem=recorded_problem(name), columns=40)
+    trace = "".join(recorded_trace(name).split())
+    assert trace in "".join(terminal.screen.split())
+
+
+@pytest.mark.parametrize("text, shown", [
+    ("one two six seven eight nine four five ten", "one two\nsix seven\neight nine\nfour five\nten"),
+    ("2. one two three", "2. one two\n   three"),
+    ("a aaaaaaaaaaaaaaaaaaaa b", "a\naaaaaaaaaaaaaaaaaaaa\nb"),
+    ("aaaaaaaaaaaaaaaaaaaa b", "aaaaaaaaaaaaaaaaaaaa\nb"),
+])
+def test_a_line_wraps_between_words_under_the_beginning_of_its_text(wrap, text, shown):
+    assert wrap(text) == shown
+
+
+@pytest.mark.parametrize("text, shown", [
+    ("甲乙丙丁戊。己", "甲乙丙丁戊\n。己"),
+    ("🚄🚄 ＡＢ 🚄", "🚄🚄 ＡＢ\n🚄"),
+    ("“aa” × “b” c", "“aa” × “b”\nc"),
+])
+def test_a_wide_character_counts_two_columns_and_may_begin_a_line(wrap, text, shown):
+    assert wrap(text) == shown
+
+
+def test_a_combining_mark_takes_no_column(wrap):
+    word = 8 * "e\u0301"
+    assert wrap(f"{word} a b") == f"{word} a\nb"
+
+
+def test_code_is_left_as_it_is(wrap):
+    code = "````md\n```\na aaaaaa aaaaa\n````"
+    assert wrap(f"{code}\na aaaaaa aaaaa") == f"{code}\na aaaaaa\naaaaa"
+
+
+def test_a_step_wraps_under_its_description(terminal):
+    plan = ["[Pending] Find", "  [Done] All pairs at once", "[Done] Solve", "[Pending] Conclusion"]
+    terminal.run(reply(plan=plan, results={"Solve": "two of\nthem at once"}), columns=26)
+    assert "\n    - [Done] All pairs at\n             once\n" in terminal.screen
+    assert "\n  - [Done] Solve: two of\n           them at once\n" in terminal.screen
+
+
+def test_every_line_of_a_change_has_its_sign_and_code_is_left_as_it_is(terminal):
+    code = "```\na_long_name + a_long_name"
+    change = (code, f"all that anybody asked for\n{code}")
+    terminal.run(reply(solution=code), reply(changes=[change]), columns=26)
+    removed = "  - ```\n  - a_long_name + a_long_name\n"
+    added = "  + all that anybody asked\n    for\n  + ```\n  + a_long_name + a_long_name\n"
+    assert f"Changes to the Solution:\n{removed}{added}" in terminal.screen
+
+
+# The styles
+
+
+def test_headings_are_bold_and_what_stands_below_them_is_plain(terminal):
+    terminal.run(reply(solution="42"), end())
+    for heading in ("Thought 1:", "Solution:", "Current Plan Status:", "=== FINAL SOLUTION ==="):
+        assert terminal.styles[heading] == BOLD
+    assert terminal.styles["Some work."] == PLAIN
+    assert terminal.styles["Evaluation of Thought 1: Correct - x"] == PLAIN
+
+
+def test_a_step_that_a_thought_did_not_change_is_dim(terminal):
+    terminal.run(reply(), reply(plan=["[Done] Solve", "[Done] Sum up", "[Pending] Conclusion"]))
+    assert terminal.styles["- [Done] Solve"] == DIM
+    assert terminal.styles["- [Done] Sum up"] == PLAIN
+
+
+def test_a_step_that_needs_verification_stands_out_to_its_end(terminal):
+    terminal.run(reply(plan=["[Verification Needed] Solve", "[Pending] Conclusion"]), columns=26)
+    assert terminal.styles["Solve"] not in (PLAIN, BOLD, DIM)
+
+
+@pytest.mark.parametrize("verdict", ["Major Error", "minor issues", "**Minor Issues**"])
+def test_a_verdict_that_finds_a_fault_stands_out(terminal, verdict):
+    evaluation = f"Evaluation of Thought 1: {verdict}"
+    terminal.run(reply(), reply(f"A check.\n{evaluation}\nSome work."))
+    assert terminal.styles[evaluation] not in (PLAIN, BOLD, DIM)
+    assert terminal.styles["Some work."] == PLAIN
+
+
+@pytest.mark.parametrize("name, value", [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_there_are_no_styles_where_none_are_wanted(terminal, monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    terminal.run(reply())
+    assert "Thought 1:" in terminal.screen
+    assert "\033" not in terminal.text
+
+
+# While a reply is awaited
+
+
+def test_after_a_second_a_line_says_what_is_waited_for_until_the_reply_is_there(terminal):
+    def slow_reply():
+        terminal.shows(STATUS_LINE)
+        return reply()
+
+    terminal.run(slow_reply)
+    assert re.search(r"Thought 1: \d\D", terminal.text)  # a number below ten
+    assert not re.search(STATUS_LINE, terminal.screen)
+
+
+def test_the_line_says_for_how_many_seconds(terminal, clock):
+    def slow_reply():
+        clock[0] += 75
+        assert terminal.shows("Thought 1: 75")
+        return end()
+
+    assert terminal.run(slow_reply) == 0
+
+
+def test_there_is_no_such_line_beside_a_pager(terminal):
+    def slow_reply():
+        assert not terminal.shows(".", within=1.5)
+        return end()
+
+    reader, writer = os.pipe()
+    with open(reader), open(writer, "w") as pager:
+        assert terminal.run(slow_reply, stdout=pager) == 0
+
+
+def test_a_message_takes_the_place_of_the_line(terminal, serve):
+    def slow_down(handler):
+        terminal.shows(STATUS_LINE)
+        error(429, "Slow down.")(handler)
+
+    serve(slow_down)
+    terminal.run()
+    assert re.search("^Retrying .* seconds", terminal.screen, re.M)
+    assert not re.search(STATUS_LINE, terminal.screen)
+
+
+def test_an_interrupt_leaves_no_such_line_behind(terminal):
+    def interrupt():
+        assert terminal.shows(STATUS_LINE)
+        raise KeyboardInterrupt
+
+    threads = threading.active_count()
+    assert terminal.run(interrupt) == 130
+    assert not re.search(STATUS_LINE, terminal.screen)
+    assert threading.active_count() < threads  # The terminal has none any more, and nobody goes on counting.
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_run_goes_on_into_its_file_when_the_terminal_is_gone(terminal, tmp_path):
+    def hang_up():
+        assert terminal.shows(STATUS_LINE)
+        terminal.hang_up()
+        return "nonsense"
+
+    trace = tmp_path / "trace.txt"
+    with trace.open("w") as file:
+        assert terminal.run(hang_up, end(solution="42"), stdout=file) == 0
+    assert "=== FINAL SOLUTION ===\n42\n" in trace.read_text("utf-8")
+
+
+# Messages
+
+
+def test_a_message_shows_control_characters_instead_of_sending_them(terminal):
+    bad_reply = "\033[2J\x9b3J\a\b\rno"
+    assert terminal.run(bad_reply, bad_reply, bad_reply) == 1
+    assert re.search(r"2J\S+3J\S+no", terminal.screen)
     assert not re.search("\033\\[2J|\x9b|\a|\b|\rno", terminal.text)
 
 
-def test_an_interrupt_leaves_no_status_line_behind(monkeypatch):
-    def interrupt():
-        terminal.wait_for("Thought 1: 3 s")
-        raise KeyboardInterrupt
-
-    let_time_pass(monkeypatch)
-    threads, terminal = threading.active_count(), Terminal()
-    assert (terminal.run(replies=[interrupt]), threading.active_count()) == (130, threads)
-    assert re.search(r"\n\n\D*nterrupt\D*\n$", terminal.screen())
-
-
-def run_until_the_terminal_is_gone():
-    let_time_pass(pytest.MonkeyPatch())
-    hang_up, replies = select.poll(), iter(["nonsense", *REPLIES])
-    hang_up.register(2, 0)
-    return main([], lambda prompt: hang_up.poll() and next(replies))
-
-
-def test_a_run_goes_on_into_its_file_when_the_terminal_is_gone(run):
-    piped, terminal = run(replies=REPLIES).out, Terminal()
-    code = "import sys, tests.test_terminal as test; sys.exit(test.run_until_the_terminal_is_gone())"
-    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(__file__).parents[1])}
-    with open("trace.txt", "w") as file:
-        process = subprocess.Popen([sys.executable, "-c", code], stdout=file, stderr=terminal.writer, env=environment)
-    terminal.wait_for(STATUS_LINE)
-    terminal.close()
-    assert process.wait(60) == 0
-    assert pathlib.Path("trace.txt").read_text(encoding="utf-8") == piped
+def test_a_run_ends_with_where_it_is_and_what_it_took(terminal):
+    terminal.run("nonsense", reply(), end())
+    assert re.search("2 thoughts.*runs/.*3 requests.*\n$", terminal.screen)

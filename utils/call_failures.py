@@ -1,42 +1,94 @@
 """What went wrong between the OpenAI client and the server, in one line for the user."""
 
+import contextlib
 import json
 import os
-import re
 
 OPENAI_URL = "https://api.openai.com/v1"
 ADVICE = {401: " Check OPENAI_API_KEY.", 404: " Check --model, OPENAI_MODEL and OPENAI_BASE_URL."}
-# Where providers give a reason: {"error": {"message": "No such model"}}, {"error": "Gone"}, {"detail": "Gone"}
-REASON = re.compile(r'"(?:message|error|detail)"\s*:\s*"((?:[^"\\]|\\["\\/bfnrt]|\\u[\da-fA-F]{4})+)"')
+
+# Where providers give a reason: {"error": {"message": "No such model"}}, {"error": "Gone"}, {"detail": "Gone"},
+# {"choices": [{"error": {"message": "Gone"}}]}
+REASON_KEYS = ("error", "message", "detail", "msg", "choices")
 
 
 def describe_answer(status, body):
     """Why an answer is not a completion, in the provider's words if it has any. status: int; body: bytes."""
-    address = server_address()
     text = body.decode("utf-8", "replace").strip()
+    if text.startswith("<") and status in (200, 404):
+        return f"{server_address()} is not an OpenAI-compatible API: it sent a web page. Check OPENAI_BASE_URL."
     if text.startswith("<"):
-        if status in (200, 404):
-            return f"{address} is not an OpenAI-compatible API: it sent a web page. Check OPENAI_BASE_URL."
-        return f"{address} answered {status} with a web page: the server or a gateway failed."
-    if status == 200 and (not text or (text[0] in "{[" and text[-1] not in "}]")):
-        return f"The connection to {address} was cut in the middle of the reply."
-    reason = REASON.search(text)
-    shown = json.loads(f'"{reason[1]}"', strict=False) if reason else text
+        return f"{server_address()} answered {status} with a web page: the server or a gateway failed."
+    if status == 200 and is_cut(text):
+        return f"The connection to {server_address()} was cut in the middle of the reply."
+    reason = None
+    with contextlib.suppress(ValueError, RecursionError):
+        reason = find_reason(json.loads(text))
+    shown = shorten(reason or text)
+    if status < 300 and not reason:
+        return f"The answer from {server_address()} ({status}) cannot be read. It begins: {shown or '(it is empty)'}"
+    advice = ADVICE.get(status, "")
+    return f"{server_address()} answered {status}: {shown or 'no reason given'}.{advice}"
+
+
+def describe_no_answer(error):
+    """Why there is no answer at all. error: the client's, which has its cause."""
+    cause = str(error.__cause__).rstrip(".")
+    suspect = "the network"
+    if os.environ.get("OPENAI_BASE_URL"):
+        suspect = "OPENAI_BASE_URL (like http://localhost:11434/v1), and that its server runs"
+    return f"No answer from {server_address()} ({cause}). Check {suspect}."
+
+
+def describe_client_failure(error):
+    """What the client cannot make sense of. A missing package is said in its own words; others may hold a password."""
+    if isinstance(error, ImportError):
+        return str(error)
+    return f"The OpenAI client failed ({type(error).__name__}). Check OPENAI_BASE_URL and SSL_CERT_FILE."
+
+
+def is_cut(text):
+    """Whether a text is the beginning of an answer: nothing, or an object or a list without its end."""
+    if not text:
+        return True
+    return text[0] in "{[" and text[-1] not in "}]"
+
+
+def find_reason(value):
+    """The first text under the REASON_KEYS of a parsed answer, or None."""
+    if isinstance(value, str):
+        return value
+    parts = []
+    if isinstance(value, list):
+        parts = value
+    if isinstance(value, dict):
+        parts = [value[key] for key in REASON_KEYS if key in value]
+    reasons = [find_reason(part) for part in parts]
+    return next(filter(None, reasons), None)
+
+
+def shorten(text):
+    """The text on one line, or its beginning, without the key."""
     key = os.environ.get("OPENAI_API_KEY", "")
     if len(key) >= 8:  # A shorter one, such as "ollama", is no secret.
-        shown = shown.replace(key, "***")
-    shown = " ".join(shown[:500].split()).rstrip(".")
-    if status < 300 and not reason:
-        return f"The answer from {address} ({status}) cannot be read. It begins: {shown or '(it is empty)'}"
-    return f"{address} answered {status}: {shown or 'no reason given'}.{ADVICE.get(status, '')}"
+        text = text.replace(key, "***")
+    words = text[:500].split()
+    return " ".join(words).rstrip(".")
 
 
 def server_address():
-    """The address that is asked, as it may be shown: without a password."""
-    return re.sub("//.*@", "//", os.environ.get("OPENAI_BASE_URL") or OPENAI_URL).split("?")[0]
+    """The address that is asked, as it may be shown: without a password and without a query."""
+    url = os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        scheme, rest = "", url
+    host_and_path = rest.rpartition("@")[2]
+    return scheme + separator + host_and_path.partition("?")[0]
 
 
 def proxy_hint():
     """The names of the proxy variables that are set: no values, which may hold a password."""
-    names = sorted(name for name in os.environ if name.lower().endswith("_proxy") and os.environ[name])
-    return f" Proxy settings: {', '.join(names)}." if names else ""
+    names = [name for name in os.environ if name.lower().endswith("_proxy") and os.environ[name]]
+    if not names:
+        return ""
+    return f" Proxy settings: {', '.join(sorted(names))}."

@@ -2,7 +2,7 @@
 
 
 class RunFailed(Exception):
-    """The run cannot continue. str() says in whole sentences what happened and what to do.
+    """The run cannot begin or continue. str() says in whole sentences what happened and what to do.
 
     A call_llm of your own can raise it, too, to end the run with that line instead of a traceback.
     """
@@ -15,4 +15,6 @@ class InvalidThought(Exception):
 def quote(text):
     """The text, or its beginning, on one line and in quotes, for a message."""
     line = " ".join(str(text).split())
-    return repr(line if len(line) <= 60 else f"{line[:60]}...")
+    if len(line) > 60:
+        line = f"{line[:60]}..."
+    return repr(line)

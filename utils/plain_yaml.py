@@ -1,4 +1,4 @@
-"""Loading YAML to the letter: what YAML would change without a word is refused."""
+"""YAML to the letter, read and written: what YAML would change without a word is refused."""
 
 import re
 
@@ -6,59 +6,146 @@ import yaml
 
 from utils.errors import InvalidThought, quote
 
-NULLS = ("", "~", "null", "Null", "NULL", "None")  # plain values that mean "not given"
+# Plain values that mean "not given".
+NULLS = ("", "~", "null", "Null", "NULL", "None")
+
 # All but tabs and line breaks, with what YAML takes for a line break ("\u2028") or cannot hold ("\ud800").
 CONTROL_CHARACTER = re.compile("\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
+# What to write instead. Most slips are lines of a text that are indented too little.
+INDENTATION_RULE = "all lines of a text are indented deeper than its key, none less than the first"
+TEXT_RULE = f"a text is a block literal (|-), and {INDENTATION_RULE}"
+
+# "!tag", "&anchor", "*alias", "%directive", "---", "..."
+SIGNS = (
+    yaml.TagToken,
+    yaml.AnchorToken,
+    yaml.AliasToken,
+    yaml.DirectiveToken,
+    yaml.DocumentStartToken,
+    yaml.DocumentEndToken,
+)
+
+
+class Key(str):
+    """A key of a mapping. line: the one that it stands in, int, from 1."""
+
 
 def load_yaml(text):
-    """The value of the YAML, made of dicts, lists, texts as they were written, and None. Raises InvalidThought."""
-    control = CONTROL_CHARACTER.search(text)
-    if control:
-        refuse(text.count("\n", 0, control.start()), f"it has the control character {control[0]!r}")
+    """The value of the YAML in a str: dicts with a Key for each key, lists, texts as they were written, and None.
+
+    Raises InvalidThought, with the line, for what is no YAML and for what YAML would change.
+    """
+    refuse_control_characters(text)
     try:
-        check_tokens(text)
-        return read_node(yaml.compose(text))
+        refuse_what_changes(text)
+        return read_node(yaml.compose(text, Loader=yaml.BaseLoader))
     except yaml.MarkedYAMLError as error:
-        began = error.context_mark if isinstance(error, yaml.scanner.ScannerError) else None  # an unfinished text
-        refuse((began or error.problem_mark).line, f"it is not valid YAML ({error.problem})")
-    except (ValueError, OverflowError, TypeError, RecursionError) as error:  # "\UFFFFFFFF", a list as a key, "[[[[..."
+        refuse(line_of(error), describe(error))
+    except (ValueError, OverflowError, RecursionError) as error:  # "\UFFFFFFFF", "[[[[..."
         raise InvalidThought(f"its YAML cannot be read ({error})") from None
 
 
-def check_tokens(text):
-    """Refuse what YAML would pass over, join or change."""
+def refuse(line, reason):
+    raise InvalidThought(f"line {line + 1}: {reason}")  # YAML counts from 0.
+
+
+def refuse_control_characters(text):
+    found = CONTROL_CHARACTER.search(text)
+    if found:
+        line = text.count("\n", 0, found.start())
+        refuse(line, f"it has the control character {found[0]!r}")
+
+
+def refuse_what_changes(text):
+    """Refuse what YAML would pass over, join or change. Between two of its tokens there must be white space only."""
     end = 0
     for token in yaml.scan(text):
-        start = token.start_mark
-        comment = text[end : start.index].lstrip()
-        if comment:
-            refuse(start.line - comment.count("\n"), f"YAML would ignore {quote(comment)}")
+        start, line = token.start_mark.index, token.start_mark.line
+        ignored = text[end:start].lstrip()
+        if ignored:
+            refuse(line - ignored.count("\n"), f"YAML would ignore {quote(ignored)}; {TEXT_RULE}")
         end = token.end_mark.index
-        written = text[start.index : end]
-        style = getattr(token, "style", None)  # of a text: "|" for a block literal, '"' in double quotes
-        if style == "|":
-            is_changed = "#" in written.split("\n")[0]  # "|- # a comment"
-        elif style == '"':
-            is_changed = not re.fullmatch(r'(?:[^\\\n]|\\[\\"xuU])*', written)  # several lines, or "\theta"
-        else:
-            is_changed = "\n" in written or token.id in ("<tag>", "<anchor>", "<alias>")
-        if is_changed:
-            refuse(start.line, f"YAML would change {quote(written)}")
+        written = text[start:end]
+        if isinstance(token, yaml.ScalarToken):
+            refuse_changed_text(token, written, line)
+        elif isinstance(token, SIGNS):
+            refuse(line, f"YAML would take {quote(written)} for a sign of its own; {TEXT_RULE}")
+
+
+def refuse_changed_text(token, written, line):
+    if token.style == "|":
+        sign = written.split("\n")[0]
+        if "#" in sign:
+            refuse(line, f"YAML would ignore the comment in {quote(sign)}")
+    elif token.style == '"' and has_odd_backslash(written):
+        refuse(line, f"YAML would change the backslashes in {quote(written)}; a text is a block literal (|-)")
+    elif "\n" in written:
+        refuse(line, f"YAML would join the lines of {quote(written)}; {TEXT_RULE}")
+
+
+def has_odd_backslash(written):
+    r"""Whether a text in double quotes has an escape that dump_yaml does not write: \theta, but not \\theta or \x0c."""
+    rest = written.replace(r"\\", "").replace(r"\"", "")
+    return re.search(r"\\[^xuU]", rest)
+
+
+def line_of(error):
+    """The line in which what is wrong begins, from 0: of a text without an end, its beginning."""
+    if isinstance(error, yaml.scanner.ScannerError) and error.context_mark:
+        return error.context_mark.line
+    return error.problem_mark.line
+
+
+def describe(error):
+    """What a YAML error means for who wrote the text."""
+    if r"'\t'" in error.problem:
+        return "it has a tab outside of a block literal; use spaces"
+    return f"it is not valid YAML ({error.problem}); {TEXT_RULE}"
 
 
 def read_node(node):
     if isinstance(node, yaml.SequenceNode):
         return [read_node(item) for item in node.value]
     if isinstance(node, yaml.MappingNode):
-        fields = {}
-        for key, value in node.value:
-            if key.value in fields:
-                refuse(key.start_mark.line, f"the key {quote(key.value)} is given twice in one place")
-            fields[key.value] = read_node(value)
-        return fields
-    return None if node is None or (node.style is None and node.value in NULLS) else node.value
+        return read_mapping(node)
+    if node is None or (node.style is None and node.value in NULLS):
+        return None
+    return node.value
 
 
-def refuse(line, reason):
-    raise InvalidThought(f"line {line + 1}: {reason}")  # YAML counts from 0.
+def read_mapping(node):
+    fields = {}
+    for key_node, value_node in node.value:
+        line = key_node.start_mark.line
+        key = Key(key_node.value)
+        key.line = line + 1
+        if key in fields:
+            refuse(line, f"the key {quote(key)} is given twice in one place")
+        fields[key] = read_node(value_node)
+    return fields
+
+
+def dump_yaml(value, plain_texts):
+    """The YAML, str, of dicts, lists, texts and numbers. Every text is a block literal but the keys and plain_texts."""
+
+    class Dumper(LiteralDumper):
+        texts_without_literal = plain_texts
+
+    return yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=float("inf"))
+
+
+class LiteralDumper(yaml.SafeDumper):
+    """Writes every text as a block literal, if YAML can hold it in one."""
+
+    texts_without_literal = ()
+    ESCAPE_REPLACEMENTS = {'"': '"', "\\": "\\"}  # All others as \x0C and the like, which load_yaml takes.
+
+    def ignore_aliases(self, data):
+        return True  # Thoughts share the steps that did not change; a person wants to read them in each.
+
+    def choose_scalar_style(self):
+        text, is_text = self.event.value, self.event.implicit[1]
+        if not is_text or self.simple_key_context or text in self.texts_without_literal:
+            return super().choose_scalar_style()
+        return '"' if CONTROL_CHARACTER.search(text) else "|"

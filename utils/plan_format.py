@@ -1,24 +1,38 @@
 """A plan as text: one line per step, sub-steps indented under their step."""
 
-import re
+import typing
 
 
-def format_plan(plan, plan_before):
-    """The plan in full, as lines like "- [Done] description: result" and "- [Verification Needed] description (mark)".
+class PlanLine(typing.NamedTuple):
+    """A line of a plan, the status of its step, and whether the plan before has no line like it at the same place."""
 
-    plan: a list of steps as in utils/thought.py. Returns [(line, its step, whether it is new), ...]: a line is new if
-    the plan before has none like it below the same parents.
+    text: str
+    status: str
+    is_new: bool
+
+
+def format_plan(plan):
+    """The whole plan, a str of lines like "- [Done] description: result" and "- [Pending] description (mark)".
+
+    plan: a list of steps as in utils/thought.py.
     """
-    before = {(full_line(step), parents) for step, parents in walk(plan_before)}
-    return [
-        (f"{'  ' * len(parents)}{full_line(step)}", step, (full_line(step), parents) not in before)
-        for step, parents in walk(plan)
-    ]
+    return "\n".join(line.text for line in compare_plans(plan, []))
 
 
 def format_plan_for_prompt(plan):
     """The plan in its simplified view, a str of lines like "- [Pending] description"."""
-    return "\n".join(f"{'  ' * len(parents)}{simple_line(step)}" for step, parents in walk(plan))
+    return "\n".join(indent(simple_line(step), parents) for step, parents in walk(plan))
+
+
+def compare_plans(plan, plan_before):
+    """The lines of a plan, a list of PlanLines: which of them has the plan before not got below the same parents?"""
+    lines_before = {(full_line(step), parents) for step, parents in walk(plan_before)}
+    lines = []
+    for step, parents in walk(plan):
+        line = full_line(step)
+        is_new = (line, parents) not in lines_before
+        lines.append(PlanLine(indent(line, parents), step["status"], is_new))
+    return lines
 
 
 def walk(plan, parents=()):
@@ -28,15 +42,24 @@ def walk(plan, parents=()):
         yield from walk(step.get("sub_steps", []), (*parents, step["description"]))
 
 
+def indent(line, parents):
+    return "  " * len(parents) + line
+
+
 def simple_line(step):
-    return f"- [{step['status']}] {one_line(step['description'])}"
+    description = one_line(step["description"])
+    return f"- [{step['status']}] {description}"
 
 
 def full_line(step):
-    result = f": {one_line(step['result'])}" if "result" in step else ""
-    mark = f" ({one_line(step['mark'])})" if "mark" in step else ""
-    return f"{simple_line(step)}{result}{mark}"
+    line = simple_line(step)
+    if "result" in step:
+        line += f": {one_line(step['result'])}"
+    if "mark" in step:
+        line += f" ({one_line(step['mark'])})"
+    return line
 
 
 def one_line(text):
-    return re.sub(r"\s*\n\s*", " ", text.strip())
+    lines = [line.strip() for line in text.split("\n")]
+    return " ".join(line for line in lines if line)

@@ -1,44 +1,94 @@
-"""Finding the thought in a model's reply."""
+"""A model's reply: finding the thought in it. INSTRUCTIONS in nodes.py describes the format."""
 
 import re
 import textwrap
 
-from utils.errors import InvalidThought
+from utils.errors import InvalidThought, quote
 from utils.plain_yaml import load_yaml
-from utils.thought import THOUGHT_KEYS, read_thought
+from utils.thought import REPLY_KEYS, check_new_thought, read_thought
 
-THINK_TAG = "(?:think|thinking|reasoning)>"
-THINK_PART_END = re.compile(rf"^(?=\S).*</{THINK_TAG}", re.MULTILINE)  # "</think>", "That is all.</think>"
-# What must not stand outside of the thought: "planning:", "<think>" without its end
-OUTSIDE = re.compile(f"^(?:(?:{'|'.join(THOUGHT_KEYS)}):|<{THINK_TAG})", re.MULTILINE)
-# After a fence that belongs to a text of the thought: a word on its line, or later another fence or an indented text
-TORN = re.compile(r"\A.*[^`\s]|\n(?:```|[ \t]+\S)")
+FENCE = "```"
+FIRST_KEY = "current_thinking:"
+ANY_KEY = tuple(f"{key}:" for key in REPLY_KEYS)
+
+# "<think>", at the beginning of a line
+THINK_PART = re.compile(r"<(?:think|thinking|reasoning)>")
+# "</think>" or "That is all.</think>", on a line that is not indented
+THINK_PART_END = re.compile(r"^(?=\S).*</(?:think|thinking|reasoning)>", re.MULTILINE)
 
 
-def read_reply(reply, number=1, plan_before=(), solution=None):
-    """Read a thought from a model's reply; INSTRUCTIONS in nodes.py describes its format.
+def read_reply(reply, number, plan_before, solution_before, is_last_allowed):
+    """Read a thought from a model's reply, str. If that has a `fault`, str, this is why it cannot be a thought.
 
-    reply: str. If it has a `fault`, a str, that is why it cannot be a thought. The other arguments and the result are
-    those of read_thought. Raises InvalidThought.
+    number, plan_before, solution_before: as for read_thought; is_last_allowed: whether no thought may follow.
+    Returns a thought as in utils/thought.py. Raises InvalidThought.
     """
     if getattr(reply, "fault", None):
         raise InvalidThought(reply.fault)
     if not reply.strip():
         raise InvalidThought("it is empty")
-    return read_thought(load_yaml(find_thought(reply)), number, plan_before, solution)
+    fields = load_yaml(find_thought(reply))
+    thought = read_thought(fields, number, plan_before, solution_before)
+    check_new_thought(thought, solution_before, is_last_allowed)
+    return thought
 
 
 def find_thought(reply):
-    """The YAML in a reply: from the line "current_thinking:" to the closing fence or the end."""
-    text = THINK_PART_END.split(textwrap.dedent(reply.replace("\r\n", "\n")))[-1]
-    text = textwrap.dedent(text)  # The thought may be indented without its think part.
-    before, *blocks = re.split("^(?=current_thinking:)", text, flags=re.MULTILINE)
-    if len(blocks) != 1:
-        raise InvalidThought(f"it has {len(blocks)} lines that begin with current_thinking:, not one")
-    block, _, after = blocks[0].partition("\n```")
-    if TORN.search(after):
-        raise InvalidThought("a code fence that is not indented ends the block too early")
-    outside = OUTSIDE.search(f"{before}\n{after}")
-    if outside:
-        raise InvalidThought(f"{outside[0]} is outside the block that begins with current_thinking:")
-    return block
+    """The YAML of the thought: it stands in a fenced block, and begins with the line "current_thinking:"."""
+    lines = drop_think_part(reply).split("\n")
+    start = find_start(lines)
+    check_before(lines[:start])
+    end = find_end(lines, start)
+    check_behind(lines[end:])
+    return "\n".join(lines[start:end])
+
+
+def drop_think_part(reply):
+    """What follows the think part, if there is one. A text that is indented as a whole is dedented."""
+    text = textwrap.dedent(reply.replace("\r\n", "\n"))
+    behind = THINK_PART_END.split(text)[-1]
+    return textwrap.dedent(behind)
+
+
+def find_start(lines):
+    starts = [number for number, line in enumerate(lines) if line.startswith(FIRST_KEY)]
+    if not starts:
+        raise InvalidThought(f"it has no line that begins with {FIRST_KEY}")
+    if len(starts) > 1:
+        raise InvalidThought(f"it has {len(starts)} lines that begin with {FIRST_KEY}, not one")
+    return starts[0]
+
+
+def check_before(lines):
+    """Before the thought stands an opening fence. Words may come before that, but nothing of a thought."""
+    for line in lines:
+        if THINK_PART.match(line):
+            raise InvalidThought(f"{quote(line)} opens a think part that is not closed")
+        if line.startswith(ANY_KEY):
+            raise InvalidThought(f"{quote(line)} stands before {FIRST_KEY}, which must come first")
+    written = [line for line in lines if line.strip()]
+    if not written or not written[-1].startswith(FENCE):
+        raise InvalidThought(f"the line before {FIRST_KEY} must be the opening fence, {FENCE}yaml")
+
+
+def find_end(lines, start):
+    for number in range(start, len(lines)):
+        if lines[number].startswith(FENCE):
+            return number
+    raise InvalidThought(
+        f"the closing fence, {FENCE}, is missing at the beginning of the last line; if the reply was cut off, write"
+        " less in one reply"
+    )
+
+
+def check_behind(lines):
+    """Behind the thought stands a closing fence and nothing else: else, it may be a fence of a text that goes on."""
+    closing_fence, *rest = lines
+    if closing_fence.strip("` \t"):
+        raise InvalidThought(f"{quote(closing_fence)} ends the block too early; indent the code fences in texts")
+    text_behind = "\n".join(rest).strip()
+    if text_behind:
+        raise InvalidThought(
+            f"{quote(text_behind)} stands behind the closing fence; indent the code fences in texts, and write nothing"
+            " behind the block"
+        )

@@ -1,40 +1,132 @@
-"""Changes to the solution, in the form of aider and of merge conflicts. INSTRUCTIONS in nodes.py has examples."""
+"""The solution, and changes to it.
 
+The changes are blocks in the form of aider and of merge conflicts. Each says which passage is replaced, and by what:
+
+    <<<<<<< SEARCH
+    The numbers are
+    =======
+    The only such numbers are
+    >>>>>>> REPLACE
+"""
+
+import itertools
 import re
 
 from utils.errors import InvalidThought, quote
 
-# "<<<<<<<", "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
-MARKER = re.compile(r"^([<=>])\1{6}(?:(?<=<) SEARCH|(?<=>) REPLACE)?[^\S\n]*$", re.MULTILINE)
+SEARCH = ("<<<<<<< SEARCH", "<<<<<<<")
+DIVIDER = ("=======",)
+REPLACE = (">>>>>>> REPLACE", ">>>>>>>")
+MARKERS = (*SEARCH, *DIVIDER, *REPLACE)
+
+FAULTY_BLOCKS = (
+    "solution_changes must be blocks of <<<<<<< SEARCH, =======, >>>>>>> REPLACE, none of them empty, and nothing else;"
+    " for a solution that has such lines itself, write the key solution"
+)
 
 
 def read_changes(text):
-    """The changes in `solution_changes`, a str of blocks, or "": [(passage, new), ...]. Raises InvalidThought."""
-    pieces = [piece.strip("\n") for piece in MARKER.split(text)]  # outside, "<", passage, "=", new, ">", outside, ...
-    changes = list(zip(pieces[2::6], pieces[4::6]))
-    if "".join(pieces[1::2]) != "<=>" * len(changes) or any(pieces[::6]) or ("", "") in changes:
-        raise InvalidThought(
-            "solution_changes must be blocks of <<<<<<< SEARCH, =======, >>>>>>> REPLACE, none of them empty, and"
-            " nothing else; for a solution that has such lines itself, write the key solution"
-        )
+    """The changes in a text of blocks: [(passage, new), ...], all of them str. Raises InvalidThought."""
+    changes = []
+    lines = iter(text.split("\n"))
+    for line in lines:
+        if is_empty(line):
+            continue
+        if line.rstrip() not in SEARCH:
+            raise InvalidThought(FAULTY_BLOCKS)
+        passage = read_part(lines, DIVIDER)
+        new = read_part(lines, REPLACE)
+        if not passage and not new:
+            raise InvalidThought(FAULTY_BLOCKS)
+        changes.append((passage, new))
     return changes
 
 
-def apply_change(solution, passage, new):
-    """The solution with `new` in place of its passage, or added at its end if the passage is "". All three are str.
+def read_part(lines, end):
+    """The text of the lines before the marker that ends it. Takes them, and the marker, from the iterator `lines`."""
+    part = []
+    for line in lines:
+        marker = line.rstrip()
+        if marker in end:
+            return trim("\n".join(part))
+        if marker in MARKERS:
+            break
+        part.append(line)
+    raise InvalidThought(FAULTY_BLOCKS)
 
-    Raises InvalidThought unless the passage occurs exactly once, white space at the ends of lines aside.
+
+def apply_change(solution, passage, new):
+    """The solution with `new` in the place of the passage, or added at its end if the passage is "". All are str.
+
+    Raises InvalidThought unless the passage occurs exactly once.
     """
     if not passage:
-        return f"{solution}\n\n{new}".strip("\n")
-    pattern = r"[^\S\n]*\n".join(re.escape(line.rstrip()) for line in passage.split("\n"))
-    count = len(re.findall(f"(?={pattern})", solution))  # with those that overlap
-    if count != 1:
-        is_near = not count and "".join(passage.split()) in "".join(solution.split())
-        hint = ", but with other spaces or line breaks it does" if is_near else ""
-        raise InvalidThought(f"the passage {quote(passage)} occurs {count} times in the solution, not once{hint}")
-    if new:
-        return re.sub(pattern, lambda _: new, solution)
-    # Whole lines go with their line breaks. The longer run of empty lines around them stays.
-    lines = rf"(?<!\n)(\n*)^[^\S\n]*{pattern}[^\S\n]*$(\n*)"
-    return re.sub(f"{lines}|{pattern}", lambda found: max(found.groups("")), solution, flags=re.MULTILINE).strip("\n")
+        return trim(f"{solution}\n\n{new}")
+    places = find_passage(solution, passage)
+    if len(places) != 1:
+        raise InvalidThought(describe_miss(solution, passage, len(places)))
+    start, end = places[0]
+    if not new:
+        return take_out(solution, start, end)
+    return solution[:start] + new + solution[end:]
+
+
+def check_effect(solution, changes):
+    """Raise InvalidThought if one of the changes, [(passage, new), ...], leaves the solution, str, as it is."""
+    for passage, new in changes:
+        changed = apply_change(solution, passage, new)
+        if changed == solution:
+            raise InvalidThought(
+                f"the change of {quote(passage)} leaves the solution as it is: empty lines and white space around a"
+                " passage do not count, so take in a line that stays"
+            )
+        solution = changed
+
+
+def find_passage(solution, passage):
+    """Where the passage stands: [(start, end), ...]. White space at the ends of lines does not count; overlaps do."""
+    lines = [re.escape(line.rstrip()) for line in passage.split("\n")]
+    pattern = re.compile(r"[^\S\n]*\n".join(lines))  # such as r"if\ x:[^\S\n]*\n\ \ return"
+    places = []
+    found = pattern.search(solution)
+    while found:
+        places.append(found.span())
+        found = pattern.search(solution, found.start() + 1)
+    return places
+
+
+def describe_miss(solution, passage, count):
+    """Why a passage that occurs `count` times, not once, cannot be changed."""
+    reason = f"the passage {quote(passage)} occurs {count} times in the solution, not once"
+    is_near = "".join(passage.split()) in "".join(solution.split())
+    if count == 0 and is_near:
+        reason += ", but with other spaces or line breaks it does"
+    return reason
+
+
+def take_out(solution, start, end):
+    """The solution without what stands from start to end. Whole lines go with their line break, and leave no gap."""
+    before, behind = solution[:start], solution[end:]
+    indentation = before.rpartition("\n")[2]
+    rest_of_line, _, lines_behind = behind.partition("\n")
+    if not is_empty(indentation) or not is_empty(rest_of_line):
+        return trim(before + behind)  # a part of a line
+    lines_before = before.removesuffix(indentation)
+    line_before = lines_before.removesuffix("\n").rpartition("\n")[2]
+    if is_empty(line_before):
+        lines_behind = drop_empty_lines(lines_behind)
+    return trim(lines_before + lines_behind)
+
+
+def is_empty(line):
+    return not line.strip()
+
+
+def drop_empty_lines(text):
+    """The text without the empty lines that it begins with."""
+    return "\n".join(itertools.dropwhile(is_empty, text.split("\n")))
+
+
+def trim(text):
+    """The text without the empty lines that it begins with, and without the white space at its end."""
+    return drop_empty_lines(text).rstrip()

@@ -1,4 +1,4 @@
-"""The trace on a terminal: wrapped and styled. And the line that shows there while a reply is awaited."""
+"""Printing: the trace, wrapped and styled on a terminal, and the line that shows there while a reply is awaited."""
 
 import contextlib
 import logging
@@ -8,76 +8,126 @@ import shutil
 import stat
 import sys
 import threading
+import time
 import unicodedata
 
 from utils.errors import RunFailed
 
 STYLES = {"heading": "\033[1m", "unchanged": "\033[2m", "doubt": "\033[35m", "error": "\033[1;31m"}
-ERASE = f"\r{' ' * 19}\r"  # as long as "Thought 99: 99999 s"; spaces work on every terminal
+RESET = "\033[0m"
+ERASE = "\r" + 19 * " " + "\r"  # as long as "Thought 99: 99999 s"; spaces work on every terminal
 
-# Chinese and Japanese wrap between characters, but not before closing punctuation or after opening: "（甲）", "乙。"
-CJK = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u30ff\u3220-\u9fff\uf900-\ufaff\uff10-\uff9f\U00020000-\U0003ffff"
-CHUNK = re.compile(rf"\s*[（［｛「『【《〈“‘]*(?:[{CJK}][、。，．：；？！）］｝」』】》〉”’ー々]*|[^\s{CJK}]+)|\s+")
-INDENT = re.compile(r"\s*(?:(?:[-*+•]|\d+[.)])\s+(?:\[[^]]*\] )?)?")  # "  ", "  - ", "  12. ", "  - [Done] "
+INDENT = re.compile(r"\s*((?:[-*+•]|\d+[.)])\s+(\[[^]]*\] )?)?")  # "  ", "  - ", "  12. ", "  - [Done] "
 FENCE = re.compile(r"\s*(?:[-+] )?(`{3,})[^`]*$")  # "  ```python", "  + ```"
-
-
-def print_text(text):
-    """Print to stdout at once. Raises RunFailed, with an empty message if the pipe was closed, as by `| head`."""
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    try:
-        print(text.encode(encoding, "replace").decode(encoding), end="", flush=True)
-    except OSError as error:
-        sys.stdout = None  # Python flushes it once more as it exits, and that must not fail again.
-        message = "" if isinstance(error, BrokenPipeError) else f"The trace cannot be written: {error.strerror}."
-        raise RunFailed(message) from None
+CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tabs and line breaks
 
 
 def is_terminal(stream):
     return hasattr(stream, "isatty") and stream.isatty()  # It may be None, or an object that can only write.
 
 
-def print_trace(parts):
-    """Print parts (text, style) of whole lines: wrapped and styled on a terminal, as they are elsewhere."""
-    for text, style in parts:
-        laid_out = lay_out(text, style) if is_terminal(sys.stdout) else text
-        print_text(f"{laid_out}\n")
+# Printing
 
 
-def lay_out(text, style):
-    """The text for a terminal: wrapped except in code fences, and in its style if the user wants styles."""
+def print_text(text):
+    """Print to stdout at once. Raises RunFailed, with an empty message if the pipe was closed, as by `| head`."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    printable = text.encode(encoding, "replace").decode(encoding)
+    try:
+        print(printable, end="", flush=True)
+    except BrokenPipeError:
+        raise RunFailed("") from None
+    except OSError as error:
+        raise RunFailed(f"The trace cannot be written: {error.strerror}.") from None
+
+
+def print_trace(blocks):
+    """Print blocks of the trace, [[(line, style), ...], ...]: on a terminal wrapped and styled, elsewhere not."""
+    for block in blocks:
+        if is_terminal(sys.stdout):
+            lines = lay_out(block)
+        else:
+            lines = [line for line, _ in block]
+        print_text("\n".join(lines) + "\n")
+
+
+# Laying out for a terminal
+
+
+def lay_out(block):
+    """The lines of a block for a terminal: wrapped, except in code fences, and in their styles, if these are wanted."""
     lines = []
-    opening = ""
-    for line in text.split("\n"):
-        fence = FENCE.match(line)
-        lines += [line] if fence or opening else wrap_line(line)
-        if fence and len(fence[1]) >= len(opening):  # A shorter one is a part of the code.
-            opening = "" if opening else fence[1]
-    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or style == "plain":
-        return "\n".join(lines)
-    return "\n".join(f"{STYLES[style]}{line}\033[0m" for line in lines)
+    open_fence = ""
+    for line, style in block:
+        is_code = open_fence or FENCE.match(line)
+        pieces = [line] if is_code else wrap_line(line)
+        lines += [add_style(piece, style) for piece in pieces]
+        open_fence = fence_after(line, open_fence)
+    return lines
+
+
+def fence_after(line, open_fence):
+    """The fence that is open behind a line, such as "```", or "" outside of code."""
+    found = FENCE.match(line)
+    if not found:
+        return open_fence
+    fence = found[1]
+    if not open_fence:
+        return fence
+    return "" if len(fence) >= len(open_fence) else open_fence  # A shorter one is a part of the code.
+
+
+def add_style(line, style):
+    if style == "plain" or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return line
+    return STYLES[style] + line + RESET
 
 
 def wrap_line(line):
-    """The line in pieces that fit on the terminal, broken between words. No piece can be narrower than a word."""
+    """The line in pieces that fit on the terminal, if its words do: the later ones begin under its text."""
     width = shutil.get_terminal_size().columns
     line = line.expandtabs(4)
-    indent = " " * min(count_columns(INDENT.match(line)[0]), width // 2)
-    pieces = [""]
-    for chunk in CHUNK.findall(line):
-        if pieces[-1].strip() and count_columns(pieces[-1] + chunk.rstrip()) > width:
-            pieces.append(indent + chunk.lstrip())
+    indent_width = count_columns(INDENT.match(line)[0])
+    indent = min(indent_width, width // 2) * " "
+    pieces = []
+    piece = ""
+    for chunk in split_line(line):
+        is_too_long = count_columns(piece + chunk.rstrip()) > width
+        if is_too_long and piece.strip():
+            pieces.append(piece)
+            piece = indent + chunk.lstrip()
         else:
-            pieces[-1] += chunk
-    return pieces
+            piece += chunk
+    return [*pieces, piece]
+
+
+def split_line(line):
+    """The line in chunks, each as long as it can be without a place to break: before a space or a wide character."""
+    chunks = [""]
+    for character in line:
+        is_place_to_break = character.isspace() or columns_of(character) == 2
+        if is_place_to_break and chunks[-1].strip():
+            chunks.append(character)
+        else:
+            chunks[-1] += character
+    return chunks
 
 
 def count_columns(text):
-    """How wide a terminal shows the text: Chinese, Japanese and emoji take two columns, combining marks none."""
-    return sum(
-        0 if unicodedata.category(c) in ("Mn", "Me", "Cf") else 2 if unicodedata.east_asian_width(c) in "WF" else 1
-        for c in text
-    )
+    """How wide a terminal shows the text."""
+    return sum(columns_of(character) for character in text)
+
+
+def columns_of(character):
+    """How wide a terminal shows it: Chinese, Japanese and emoji take two columns, combining marks none."""
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    if unicodedata.east_asian_width(character) in ("W", "F"):
+        return 2
+    return 1
+
+
+# Messages, and the status line
 
 
 class LogHandler(logging.StreamHandler):
@@ -85,9 +135,10 @@ class LogHandler(logging.StreamHandler):
 
     def format(self, record):
         message = super().format(record)
-        if is_terminal(sys.stderr):
-            message = ERASE + re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", lambda found: repr(found[0])[1:-1], message)
-        return message
+        if not is_terminal(sys.stderr):
+            return message
+        shown = CONTROL_CHARACTER.sub(lambda found: repr(found[0]).strip("'"), message)  # such as \x1b
+        return ERASE + shown
 
 
 @contextlib.contextmanager
@@ -104,13 +155,13 @@ def status_line(text):
 
 
 def show_seconds(text, done):
-    seconds = 0
-    try:
-        if not is_terminal(sys.stderr) or stat.S_ISFIFO(os.fstat(1).st_mode):
+    start = time.monotonic()
+    with contextlib.suppress(OSError):  # The terminal may be gone.
+        stdout_is_pipe = stat.S_ISFIFO(os.fstat(1).st_mode)
+        if stdout_is_pipe or not is_terminal(sys.stderr):
             return
+        terminal = sys.stderr.fileno()
         while not done.wait(1):
-            seconds += 1
-            os.write(sys.stderr.fileno(), f"\r{text}: {seconds} s".encode())
-        os.write(sys.stderr.fileno(), ERASE.encode())
-    except OSError:
-        sys.stderr = None  # The terminal is gone. Python flushes it once more as it exits, and that must not fail.
+            seconds = round(time.monotonic() - start)
+            os.write(terminal, f"\r{text}: {seconds} s".encode())
+        os.write(terminal, ERASE.encode())

@@ -8,14 +8,16 @@ and "sub_steps": [step, ...] where there are any.
 
 import re
 import textwrap
+import typing
 
 from utils.cost import read_cost
 from utils.errors import InvalidThought, quote
-from utils.plain_yaml import CONTROL_CHARACTER
-from utils.solution import apply_change, read_changes
+from utils.plain_yaml import CONTROL_CHARACTER, INDENTATION_RULE
+from utils.solution import apply_change, check_effect, read_changes
 
 REQUIRED_KEYS = ("current_thinking", "planning", "next_thought_needed")
-THOUGHT_KEYS = ("thought_number", *REQUIRED_KEYS, "solution", "solution_changes")
+REPLY_KEYS = ("thought_number", *REQUIRED_KEYS, "solution", "solution_changes")
+SAVED_KEYS = (*REPLY_KEYS, "cost")
 REQUIRED_STEP_KEYS = ("description", "status")
 STEP_KEYS = (*REQUIRED_STEP_KEYS, "result", "mark", "sub_steps")
 
@@ -23,53 +25,163 @@ DONE, UNSURE = "Done", "Verification Needed"
 STATUSES = ("Pending", DONE, UNSURE)  # in title case, so that one in any case can be read
 
 MINOR, MAJOR = "Minor Issues", "Major Error"
-PUNCTUATION = r"(?:[^\w\n]|_)*"  # "  ", "**", " - "
-EVALUATION = rf"(?im)^{PUNCTUATION}Evaluation of Thought (\d+)"  # "**Evaluation of Thought 2", in any case, on any line
-# "Evaluation of Thought 2: Correct" or, with one line break, "**Evaluation of Thought 2**:\n**Major Error**"
-VERDICT = re.compile(rf"{EVALUATION}{PUNCTUATION}(?:\n{PUNCTUATION})?(Correct|{MINOR}|{MAJOR})(?![^\W_])")
-# How the description of the Conclusion begins: "Conclusion", "3. **Conclusion**", "Conclusion: check it", but not
-# "Step 3: Conclusion" or "Conclusion of part (a)"
-CONCLUSION = re.compile(r"[\W\d_]*conclusion\s*(?:[^\w\s]|_|\Z)", re.IGNORECASE)
+VERDICTS = ("Correct", MINOR, MAJOR)
+
+# "Evaluation of Thought 2: Correct - ...", "**EVALUATION of Thought 2** ...": its number, and what follows
+EVALUATION = re.compile(r"[\W_]*evaluation of thought (\d+)(.*)", re.IGNORECASE)
+
+# "Conclusion", "3. **Conclusion**", "Conclusion: check it", but not "Step 3: Conclusion" or "Conclusion of part (a)"
+CONCLUSION = re.compile(r"[\W\d_]*conclusion\s*([^\w\s]|_|\Z)", re.IGNORECASE)
+
+
+# The plan
+
+
+def is_open(step):
+    return step["status"] != DONE
 
 
 def open_steps(plan):
-    """The steps that are not Done, the next one first. A step with open sub-steps is represented by these."""
+    """The open steps of a plan, the next one first. A step with open sub-steps is represented by these."""
     steps = []
     for step in plan:
-        steps += open_steps(step.get("sub_steps", [])) or ([] if step["status"] == DONE else [step])
+        open_sub_steps = open_steps(step.get("sub_steps", []))
+        if open_sub_steps:
+            steps += open_sub_steps
+        elif is_open(step):
+            steps.append(step)
     return steps
 
 
-def is_over(thought):
-    """Whether the run ends with this thought."""
+def ends_run(thought):
+    """Whether the run is over with this thought: no step of its plan is open."""
     return not open_steps(thought["planning"])
 
 
-def find_verdicts(thought):
-    """The verdicts of a thought on the one before it: a list of "Correct", MINOR and MAJOR."""
-    before = str(thought["thought_number"] - 1)
-    return [verdict.title() for number, verdict in VERDICT.findall(thought["current_thinking"]) if number == before]
+def complete_plan(plan, plan_before):
+    """The plan with what its steps leave out and had in the plan before: there, a step with the same description."""
+    unmatched = list(plan_before)
+    completed = []
+    for step in plan:
+        before = find_step(step["description"], unmatched)
+        if before:
+            unmatched.remove(before)  # Of two steps with one description, each keeps its own result.
+            step = complete_step(step, before)
+        completed.append({key: step[key] for key in STEP_KEYS if step.get(key)})
+    return completed
 
 
-def solution_so_far(thoughts, solution=None):
-    """What the thoughts make of the solution before them, str or None. Raises InvalidThought, as apply_change does."""
-    for thought in thoughts:
-        solution = thought.get("solution", solution)
-        for passage, new in read_changes(thought.get("solution_changes", "")):
-            solution = apply_change(solution or "", passage, new)
+def find_step(description, steps):
+    """The first of the steps with this description, spaces and line breaks aside, or None."""
+    for step in steps:
+        if step["description"].split() == description.split():
+            return step
+    return None
+
+
+def complete_step(step, before):
+    """The step with what it had before and leaves out, if its status is the same."""
+    completed = dict(step)
+    if step["status"] == before["status"]:
+        kept_keys = ["result", "mark", "sub_steps"]
+        if "result" in step:
+            kept_keys = ["sub_steps"]  # An old mark does not belong to a new result.
+        for key in kept_keys:
+            if key in before:
+                completed.setdefault(key, before[key])
+    if "sub_steps" in step:
+        completed["sub_steps"] = complete_plan(step["sub_steps"], before.get("sub_steps", []))
+    return completed
+
+
+# The evaluations
+
+
+class Evaluation(typing.NamedTuple):
+    """A line that begins with "Evaluation of Thought N", the N, and the verdict behind it: one of VERDICTS or None."""
+
+    line: str
+    number: int
+    verdict: str
+
+
+def read_evaluation(line):
+    """The Evaluation in a line of a thought's thinking, or None."""
+    found = EVALUATION.match(line)
+    if not found:
+        return None
+    number, rest = found.groups()
+    return Evaluation(line, int(number), read_verdict(rest))
+
+
+def read_verdict(text):
+    """The verdict that begins a text, signs aside, or None: ": **Correct** - x" has one, ": Correctly" has none."""
+    words = re.sub(r"^[\W_]+", "", text)
+    for verdict in VERDICTS:
+        length = len(verdict)
+        is_whole_word = not words[length : length + 1].isalnum()
+        if words[:length].lower() == verdict.lower() and is_whole_word:
+            return verdict
+    return None
+
+
+def evaluations(thought):
+    """The Evaluations of earlier thoughts in a thought."""
+    lines = thought["current_thinking"].split("\n")
+    number = thought["thought_number"]
+    found = map(read_evaluation, lines)
+    return [evaluation for evaluation in found if evaluation and 0 < evaluation.number < number]
+
+
+def evaluates_thought_before(thought):
+    """Whether a thought has a verdict on the one before it."""
+    number_before = thought["thought_number"] - 1
+    return any(evaluation.verdict for evaluation in evaluations(thought) if evaluation.number == number_before)
+
+
+def finds_major_error(thought):
+    """Whether a thought calls any earlier one a Major Error."""
+    return any(evaluation.verdict == MAJOR for evaluation in evaluations(thought))
+
+
+# The solution
+
+
+def solution_after(thought, solution_before):
+    """The solution, str or None, after a thought. Raises InvalidThought if its changes do not fit."""
+    solution = thought.get("solution", solution_before)
+    for passage, new in read_changes(thought.get("solution_changes", "")):
+        solution = apply_change(solution or "", passage, new)
     return solution
 
 
-def final_solution(thoughts, solution=None):
-    """The solution of a run that is over, or None before that. If none was written, it is in the last thinking.
+def solution_so_far(thoughts):
+    """The solution, str or None, after a list of thoughts."""
+    solution = None
+    for thought in thoughts:
+        solution = solution_after(thought, solution)
+    return solution
 
-    solution: the one before these thoughts, str or None.
-    """
-    if not thoughts or not is_over(thoughts[-1]):
+
+def final_solution(thoughts):
+    """The solution, str, of a run that is over, or None before that."""
+    if not thoughts or not ends_run(thoughts[-1]):
         return None
-    solution = solution_so_far(thoughts, solution)
-    after_evaluation = re.split(f"{EVALUATION}.*", thoughts[-1]["current_thinking"])[-1]
-    return dedent(after_evaluation) if solution is None else solution
+    *earlier, last = thoughts
+    return concluding_solution(last, solution_so_far(earlier))
+
+
+def concluding_solution(thought, solution_before):
+    """The solution with which a thought ends the run: if none was written, its thinking behind the last evaluation."""
+    solution = solution_after(thought, solution_before)
+    if solution is not None:
+        return solution
+    rest = []
+    for line in thought["current_thinking"].split("\n"):
+        rest.append(line)
+        if read_evaluation(line):
+            rest = []
+    return dedent("\n".join(rest))
 
 
 def dedent(text):
@@ -77,61 +189,85 @@ def dedent(text):
     return textwrap.dedent(text.rstrip()).strip("\n")
 
 
-def complete_plan(plan, plan_before):
-    """The plan, completed by what steps with the same parents, description and status had in the plan before."""
-    unmatched = list(plan_before)
-    completed = []
-    for step in plan:
-        words = step["description"].split()
-        before = next((old for old in unmatched if old["description"].split() == words), {})
-        if before:
-            unmatched.remove(before)  # Of two steps with one description, each keeps its own result.
-        fields = {**before, **step} if step["status"] == before.get("status") else dict(step)
-        if "result" in step:
-            fields["mark"] = step.get("mark")  # An old mark does not belong to a new result.
-        if "sub_steps" in step:
-            fields["sub_steps"] = complete_plan(step["sub_steps"], before.get("sub_steps", []))  # [] takes them out.
-        completed.append({key: fields[key] for key in STEP_KEYS if fields.get(key)})
-    return completed
+# Reading a thought, and the rules about it
 
 
-def read_thought(fields, number, plan_before, solution, keys=THOUGHT_KEYS):
-    """The thought in the fields, a dict of what load_yaml returns.
+def read_thought(fields, number, plan_before, solution_before, keys=REPLY_KEYS):
+    """Make a thought of its fields, as load_yaml returns them. Raises InvalidThought.
 
-    number: int, the thought's number; plan_before: list of steps, the last plan; solution: the solution so far, str
-    or None; keys: those that may be there. Returns a thought as in utils/thought.py. Raises InvalidThought.
+    number: int, the thought's number; plan_before: list of steps, the last plan; solution_before: str or None; keys:
+    those that may be there.
     """
-    given = read_fields(fields, keys, REQUIRED_KEYS, "")
-    flag = given["next_thought_needed"].lower()
-    if flag not in ("true", "false"):
-        raise InvalidThought(f"next_thought_needed is {quote(flag)}, neither true nor false")
-    if "solution" in given and "solution_changes" in given:
-        raise InvalidThought("it has both solution and solution_changes")
-    plan = complete_plan(given["planning"], plan_before)
-    thought = {**given, "thought_number": number, "planning": plan, "next_thought_needed": flag == "true"}
-    conclusion, steps = plan[-1], open_steps(plan)
+    given = read_fields(fields, keys, REQUIRED_KEYS)
+    plan = read_plan(given["planning"], "planning")
+    thought = {
+        "thought_number": number,
+        "current_thinking": read_text(given["current_thinking"], "current_thinking"),
+        "planning": complete_plan(plan, plan_before),
+        "next_thought_needed": read_flag(given["next_thought_needed"]),
+    }
+    for key in ("solution", "solution_changes"):
+        if key in given:
+            thought[key] = read_text(given[key], key)
+    if "cost" in given:
+        thought["cost"] = read_cost(given["cost"])
+    check_conclusion(thought)
+    check_solution(thought, solution_before)
+    return thought
+
+
+def check_conclusion(thought):
+    """The plan ends with the Conclusion, which is not Done before the other steps are; nor is the flag false."""
+    plan = thought["planning"]
+    conclusion = plan[-1]
     if not CONCLUSION.match(conclusion["description"]):
-        raise InvalidThought(f"the last step of the plan is {quote(conclusion['description'])}, not Conclusion")
-    if steps and (flag == "false" or conclusion["status"] == DONE):
-        raise InvalidThought(f"it ends the run, but the step {quote(steps[0]['description'])} is not Done")
-    solution_so_far([thought], solution)  # Raises InvalidThought if a change does not fit.
-    if not steps and not final_solution([thought], solution):
+        last = quote(conclusion["description"])
+        raise InvalidThought(f"the last step of the plan is {last}; end the whole plan with Conclusion, in English")
+    is_end = not thought["next_thought_needed"] or not is_open(conclusion)
+    if is_end and not ends_run(thought):
+        next_step = quote(open_steps(plan)[0]["description"])
+        raise InvalidThought(f"it ends the run, but the step {next_step} is not Done")
+
+
+def check_solution(thought, solution_before):
+    """A thought has `solution` or `solution_changes` or neither, the changes fit, and the run ends with a solution."""
+    if "solution" in thought and "solution_changes" in thought:
+        raise InvalidThought("it has both solution and solution_changes")
+    solution_after(thought, solution_before)  # Raises InvalidThought if a change does not fit.
+    if ends_run(thought) and not concluding_solution(thought, solution_before):
         raise InvalidThought("it ends the run without a solution; write the key solution")
-    return {key: thought[key] for key in keys if key in thought}
 
 
-def read_fields(fields, keys, required_keys, of):
-    """The fields that are not blank, each read by its READERS. of: whose fields they are, for a reason."""
+def check_new_thought(thought, solution_before, is_last_allowed):
+    """The rules for a thought that a model has just sent: a saved one is taken as it is. Raises InvalidThought."""
+    for evaluation in evaluations(thought):
+        if not evaluation.verdict:
+            verdicts = ", ".join(VERDICTS)
+            raise InvalidThought(f"{quote(evaluation.line)} has no verdict behind the number: one of {verdicts}")
+    if ends_run(thought) and finds_major_error(thought) and not is_last_allowed:
+        raise InvalidThought("a Major Error cannot end the run; leave the Conclusion Pending")
+    changes = read_changes(thought.get("solution_changes", ""))
+    check_effect(solution_before or "", changes)
+
+
+def read_fields(fields, keys, required_keys, place=""):
+    """The fields that are not blank. keys: those that may be there; place: whose fields they are, for a reason."""
     if not isinstance(fields, dict):
-        raise InvalidThought(f"{quote(fields)} is not a mapping")
+        raise InvalidThought(f"{quote(fields)} is not a mapping; {INDENTATION_RULE}")
     for key in fields:
         if key not in keys:
-            raise InvalidThought(f"the key {quote(key)}{of} is unknown")
-    given = {key: READERS.get(key, read_text)(value, key + of) for key, value in fields.items() if value is not None}
+            raise InvalidThought(f"line {key.line}: the key {quote(key)} is unknown; {INDENTATION_RULE}")
+    given = {key: value for key, value in fields.items() if not is_blank(value)}
     for key in required_keys:
-        if not given.get(key):
-            raise InvalidThought(f"{key}{of} is missing or blank")
-    return {key: value for key, value in given.items() if value != ""}
+        if key not in given:
+            raise InvalidThought(f"{key}{place} is missing or blank")
+    return given
+
+
+def is_blank(value):
+    if isinstance(value, str):
+        return not value.strip()
+    return value is None
 
 
 def read_text(value, name):
@@ -140,19 +276,36 @@ def read_text(value, name):
     return dedent(value)
 
 
+def read_flag(value):
+    flag = read_text(value, "next_thought_needed").lower()
+    if flag not in ("true", "false"):
+        raise InvalidThought(f"next_thought_needed is {quote(flag)}, neither true nor false")
+    return flag == "true"
+
+
 def read_plan(items, name):
-    if not isinstance(items, list):
-        raise InvalidThought(f"{name} is not a list")
+    if not isinstance(items, list) or (name == "planning" and not items):
+        raise InvalidThought(f"{name} is not a list of steps")
     return [read_step(item) for item in items]
 
 
 def read_step(fields):
-    step = read_fields(fields, STEP_KEYS, REQUIRED_STEP_KEYS, f" of the step {quote(fields)}")
+    place = f" of the step {quote(fields)}"
+    given = read_fields(fields, STEP_KEYS, REQUIRED_STEP_KEYS, place)
+    step = {}
+    for key in ("description", "status", "result", "mark"):
+        if key in given:
+            step[key] = read_text(given[key], f"{key}{place}")
+    step["status"] = read_status(step)
+    if "sub_steps" in given:
+        step["sub_steps"] = read_plan(given["sub_steps"], f"sub_steps{place}")
+    return step
+
+
+def read_status(step):
     status = step["status"].title()
     if status not in STATUSES:
-        reason = f"the status of {quote(step['description'])} is {quote(step['status'])}"
-        raise InvalidThought(f"{reason}, not one of {', '.join(STATUSES)}")
-    return {**step, "status": status}
-
-
-READERS = {"planning": read_plan, "sub_steps": read_plan, "cost": read_cost}
+        statuses = ", ".join(STATUSES)
+        description = quote(step["description"])
+        raise InvalidThought(f"the status of {description} is {quote(step['status'])}, not one of {statuses}")
+    return status

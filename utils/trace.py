@@ -1,79 +1,124 @@
-"""Thoughts as text: for the prompt, and as the trace, in parts (text, style) of whole lines for utils/terminal.py."""
+"""Thoughts as text: the history for the prompt, and the trace for the user.
 
-import itertools
+The trace comes in blocks for utils/terminal.py, a block at a time: a list of lines, each with its style. The style is
+"plain", "heading", "unchanged", "doubt" or "error".
+"""
+
 import textwrap
 
+from utils.cost import format_count
+from utils.plan_format import compare_plans, format_plan
 from utils.solution import read_changes
-from utils.cost import count
-from utils.plan_format import format_plan
-from utils.thought import MAJOR, MINOR, UNSURE, VERDICT, final_solution, is_over
+from utils.thought import MAJOR, MINOR, UNSURE, final_solution, read_evaluation
 
-STYLE_OF = {MINOR: "doubt", MAJOR: "error", UNSURE: "doubt"}  # of a line with a verdict, of a step with a status
+VERDICT_STYLES = {MINOR: "doubt", MAJOR: "error"}
 
 
-def format_thoughts_for_prompt(thoughts):
-    """All thoughts in full, each with the lines of its plan that the plan before did not have."""
-    plans_before = [[], *(thought["planning"] for thought in thoughts)]
-    blocks = map(format_thought_for_prompt, thoughts, plans_before)
-    return f"\n{'-' * 20}\n".join(blocks) or "No previous thoughts yet."
+# The history
 
 
-def format_thought_for_prompt(thought, plan_before):
-    """One thought. plan_before: the plan of the one before it, [] for the first."""
+def format_history(thoughts):
+    """All thoughts in full, str, each with the lines of its plan that the plan before did not have."""
+    if not thoughts:
+        return "No previous thoughts yet."
+    texts = []
+    plan_before = []
+    for thought in thoughts:
+        texts.append(format_past_thought(thought, plan_before))
+        plan_before = thought["planning"]
+    rule = "-" * 20
+    return f"\n{rule}\n".join(texts)
+
+
+def format_past_thought(thought, plan_before):
     name = f"Thought {thought['thought_number']}"
-    lines = [f"{name}:", "  Thinking:", textwrap.indent(thought["current_thinking"], "    ")]
+    thinking = textwrap.indent(thought["current_thinking"], "    ")
+    plan = textwrap.indent(format_plan_news(thought["planning"], plan_before), "    ")
+    heading_of_plan = f"  Plan Status After {name}"
+    if plan_before:
+        heading_of_plan += " (what changed)"
+    lines = [f"{name}:", "  Thinking:", thinking]
     if "solution" in thought:
         lines.append("  Solution: written")
     if "solution_changes" in thought:
-        lines.append(f"  Solution: changed in {count(len(read_changes(thought['solution_changes'])), 'places')}")
-    lines.append(f"  Plan Status After {name}{' (what changed)' if plan_before else ''}:")
-    new_lines = [line for line, _, is_new in format_plan(thought["planning"], plan_before) if is_new]
-    return "\n".join(lines + [f"    {line}" for line in new_lines or ["(nothing)"]])
+        count = len(read_changes(thought["solution_changes"]))
+        lines.append(f"  Solution: changed in {format_count(count, 'places')}")
+    return "\n".join([*lines, f"{heading_of_plan}:", plan])
 
 
-def format_run(problem, thoughts):
-    """The trace of a run so far. problem: str; thoughts: list of thoughts."""
-    parts = [(f"🤔 Problem: {problem}\n", "plain")]
-    for number, _ in enumerate(thoughts, 1):
-        parts += format_last_thought(thoughts[:number])
-    return parts
+def format_plan_news(plan, plan_before):
+    """The lines of the plan that the plan before did not have: after the first thought, all of them."""
+    if not plan_before:
+        return format_plan(plan)
+    new_lines = [line.text for line in compare_plans(plan, plan_before) if line.is_new]
+    return "\n".join(new_lines) or "(nothing)"
 
 
-def format_last_thought(thoughts):
-    """The last of the thoughts: its thinking, what it writes of the solution, its plan, and the end of the run."""
-    *earlier, thought = thoughts
+# The trace
+
+
+def trace_run(problem, thoughts):
+    """The blocks of a run so far. problem: str; thoughts: list of thoughts."""
+    yield block(f"🤔 Problem: {problem}\n")
+    for number in range(1, len(thoughts) + 1):
+        yield from trace_last_thought(thoughts[:number])
+
+
+def trace_last_thought(thoughts):
+    """The blocks of the last of the thoughts: its thinking, what it writes of the solution, its plan, and the end."""
+    thought = thoughts[-1]
+    plan_before = thoughts[-2]["planning"] if len(thoughts) > 1 else []
     solution = final_solution(thoughts)
-    is_final = is_over(thought)
-    # One part for each style, not for each line, so that a code fence is not torn apart.
-    thinking = itertools.groupby(textwrap.indent(thought["current_thinking"], "  ").split("\n"), verdict_style)
-    plan = format_plan(thought["planning"], earlier[-1]["planning"] if earlier else [])
-    parts = [
-        (f"Thought {thought['thought_number']}{' (Conclusion)' if is_final else ''}:", "heading"),
-        *[("\n".join(lines), style) for style, lines in thinking],
-        *format_solution(thought, is_final),
-        (f"\n{'Final' if is_final else 'Current'} Plan Status:", "heading"),
-        *[(f"  {line}", STYLE_OF.get(step["status"], "plain" if new else "unchanged")) for line, step, new in plan],
-    ]
-    if not is_final:
-        return [*parts, (f"{'-' * 50}\n", "plain")]
-    return [*parts, ("\n=== FINAL SOLUTION ===", "heading"), (solution, "plain"), (f"{'=' * 22}\n", "heading")]
-
-
-def verdict_style(line):
-    verdict = VERDICT.search(line)
-    return STYLE_OF.get(verdict and verdict[2].title(), "plain")
-
-
-def format_solution(thought, is_final):
-    """The solution or its changes. A solution that is final is shown at the end of the run instead."""
+    name = f"Thought {thought['thought_number']}"
+    yield block(f"{name} (Conclusion):" if solution else f"{name}:", "heading")
+    yield trace_thinking(thought)
+    if "solution" in thought and not solution:
+        yield block("\nSolution:", "heading")
+        yield block(textwrap.indent(thought["solution"], "  "))
     if "solution_changes" in thought:
-        parts = [
-            (f"  {sign} {textwrap.indent(text, '    ')[4:]}", "plain")
-            for change in read_changes(thought["solution_changes"])
-            for sign, text in zip("-+", change)
-            if text
-        ]
-        return [("\nChanges to the Solution:", "heading"), *parts]
-    if "solution" in thought and not is_final:
-        return [("\nSolution:", "heading"), (textwrap.indent(thought["solution"], "  "), "plain")]
-    return []
+        yield block("\nChanges to the Solution:", "heading")
+        yield from trace_changes(thought["solution_changes"])
+    yield block("\nFinal Plan Status:" if solution else "\nCurrent Plan Status:", "heading")
+    yield trace_plan(thought["planning"], plan_before)
+    if solution:
+        yield block("\n=== FINAL SOLUTION ===", "heading")
+        yield block(solution)
+        yield block("=" * 22 + "\n", "heading")
+    else:
+        yield block("-" * 50 + "\n")
+
+
+def block(text, style="plain"):
+    return [(line, style) for line in text.split("\n")]
+
+
+def trace_thinking(thought):
+    thinking = textwrap.indent(thought["current_thinking"], "  ")
+    return [(line, style_of_thinking(line)) for line in thinking.split("\n")]
+
+
+def style_of_thinking(line):
+    evaluation = read_evaluation(line)
+    if evaluation:
+        return VERDICT_STYLES.get(evaluation.verdict, "plain")
+    return "plain"
+
+
+def trace_changes(text):
+    """Each passage and what replaces it, with a sign before each line, as in a diff."""
+    for passage, new in read_changes(text):
+        for sign, part in (("-", passage), ("+", new)):
+            if part:
+                lines = [f"  {sign} {line}" if line else f"  {sign}" for line in part.split("\n")]
+                yield block("\n".join(lines))
+
+
+def trace_plan(plan, plan_before):
+    lines = compare_plans(plan, plan_before)
+    return [(f"  {line.text}", style_of_step(line)) for line in lines]
+
+
+def style_of_step(line):
+    if line.status == UNSURE:
+        return "doubt"
+    return "plain" if line.is_new else "unchanged"
