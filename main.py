@@ -59,13 +59,10 @@ def main(argv=None, call_llm=None):
 
 
 def run_program(args, call_llm):
-    """Do what the arguments ask for, and say how it went. Returns the exit status.
-
-    Raises RunFailed before it asks, prints or saves anything.
-    """
+    """From the arguments to the exit status. Raises RunFailed before it asks, prints or saves anything."""
     run = open_run(args)
-    model = functools.partial(call_openai, model=args.model, default_model=run.model or DEFAULT_MODEL)
-    node = ChainOfThoughtNode(args.max_thoughts, run.save, call_llm or model)
+    ask_openai = functools.partial(call_openai, model=args.model, default_model=run.model or DEFAULT_MODEL)
+    node = ChainOfThoughtNode(args.max_thoughts, run.save, call_llm or ask_openai)
     try:
         if args.show is None and not args.show_prompt:
             run.open_file(args.run)
@@ -180,6 +177,7 @@ def think(args, run, node):
             node.run(run.shared)
         else:
             create_chain_of_thought_flow(node).run(run.shared)
+    run.close()  # This saves it, if the last save has failed.
     solution = final_solution(run.thoughts)
     if args.quiet and solution:
         print_text(f"{solution}\n")
@@ -244,7 +242,7 @@ def options_of_run(args, run):
         words += ["--model", args.model]
     limit = args.max_thoughts
     if len(run.thoughts) >= limit:
-        limit *= 2
+        limit *= 2  # With the same limit, nothing would be thought.
     if limit != MAX_THOUGHTS:
         words += ["--max-thoughts", str(limit)]
     for option in ("step", "quiet", "verbose"):
@@ -254,7 +252,7 @@ def options_of_run(args, run):
 
 
 def sum_up(run, costs):
-    """Such as "2 thoughts, saved in runs/x.yaml. This took 3 requests, 61.2 seconds (gpt-6-luna).\""""
+    """Such as: 2 thoughts, saved in runs/x.yaml. This took 3 requests, 61.2 seconds (gpt-6-luna)."""
     thoughts = format_count(len(run.thoughts), "thoughts")
     if run.is_saved():
         thoughts += f", saved in {run.path}"
@@ -315,7 +313,7 @@ def one_interrupt():
 
 
 def drop_unwritten_output():
-    """Python writes what is left once more as it exits: not to a pipe or a terminal that is gone."""
+    """Send what could not be written to a pipe or a terminal nowhere: Python would try once more as it exits."""
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream:

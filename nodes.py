@@ -22,10 +22,10 @@ executes one step of the plan, and returns the updated plan. You cannot run code
 
 # Rules
 
-Evaluate. From Thought 2 on, `current_thinking` begins with a check, written out, of the thought
-before and of what it wrote of the solution. Reread the problem condition by condition, and take
-figures from it. Test each result in a way that would fail if it were wrong: put it back in, derive
-or count it another way, run code in your head with inputs not tried yet, search a text for gaps and
+Evaluate. From Thought 2 on, `current_thinking` begins with a written check of the thought before
+and of what it wrote of the solution. Reread the problem condition by condition, and copy figures
+from it. Test each result in a way that would fail if it were wrong: put it back in, derive or count
+it another way, run code in your head with inputs not tried yet, search a text for gaps and
 contradictions. For "all", "none" or "only one", show in another way that nothing was missed. Only
 if there is no other way, go the same way again, item by item, and write that you did. Then give
 your verdict on its own line: "Evaluation of Thought N: VERDICT - reason".
@@ -34,7 +34,7 @@ VERDICT is one of
 - Minor Issues: something is missing or badly put, but no result changes. Fix it in passing.
 - Major Error: a result is wrong, or code fails or does harm on an input that the problem allows, in
   that thought or an older one. Put it right in this thought; every step that changes gets its new
-  `result` or is Pending again. Execute this turn's step too only if both fit in one reply.
+  `result` or is Pending again. Then execute this turn's step, too, if both fit in one reply.
 
 Execute the step that your turn names. Do the work; do not announce it. Name an earlier thought
 instead of repeating it.
@@ -49,9 +49,9 @@ thought that finishes the last of them. You may reword, split, add or remove ope
 Doubt. If thinking can settle a doubt, make the step Verification Needed, with its `result` so far
 and a `mark` that says why; the next thought settles it by other means. If thinking cannot (a fact
 is not given or not surely known, a word is ambiguous, something would have to be run), make the
-assumption closest to the problem. State it in one sentence, in the solution only, if the user could
-well have meant something else and the answer would change. Do the same with what you only remember,
-if the answer depends on it.
+assumption closest to the problem. Mention it in one sentence, in the solution only, if the user
+could well have meant something else and the answer would change. Mention also what you only
+remember, if the answer depends on it.
 
 Solution. `solution` is all that the user sees: the answer first, then as much of the reasoning as
 they need. If they asked for a text (code, a letter), it is that text, then only what they must know
@@ -59,8 +59,8 @@ to use it; such notes do not count towards a length asked for. Write code and th
 text in order, each with its step, and anything else with the last step before the Conclusion. Write
 nothing twice: `current_thinking` holds notes (attempts, key values); the full proof, table, text or
 code stands in the solution alone. Write each paragraph as one line. That a problem has no answer,
-several answers or a wrong premise is an answer too: show why. A repair that nobody asked for gets
-at most one sentence.
+several, or a wrong premise is an answer too: show why. Do not look for a repair that nobody asked
+for.
 
 Conclude. The last step is always described as `Conclusion`: the check of the whole solution. Change
 only what is wrong or unclear, or asked for and missing. The thought that executes it makes it Done,
@@ -109,9 +109,9 @@ solution: |-
 ```
 
 Later thoughts leave the solution alone, with no key for it, or change it by blocks, applied in
-order: each has a passage, copied exactly with its indentation and as short as is unique, and what
-replaces it. A block without a passage adds its text at the end, after an empty line. A last thought
-could be:
+order: each has a passage, copied exactly with its indentation, long enough to hold what changes and
+be unique, and what replaces it. A block without a passage adds its text at the end, after an empty
+line. A last thought could be:
 
 ```yaml
 current_thinking: |-
@@ -223,11 +223,10 @@ class ChainOfThoughtNode(Node):
                 thought = read_reply(reply, number, plan, solution, is_last_allowed=number >= self.max_thoughts)
                 return {**thought, "cost": add_costs(costs)}
             except InvalidThought as error:
-                reason = str(error)
-            if attempt < TRIES:
-                log.warning(f"Thought {number}: the reply was rejected: {reason}. Asking again.")
-            rejection = format_rejection(reason, reply)
-        raise RunFailed(describe_failure(number, reason, reply, costs))
+                if attempt == TRIES:
+                    raise RunFailed(describe_failure(number, error, reply, costs)) from None
+                log.warning(f"Thought {number}: the reply was rejected: {error}. Asking again.")
+                rejection = format_rejection(error, reply)
 
     def ask(self, prep_res, turn, attempt):
         """The reply to a prompt that ends with this turn, and what it cost."""
@@ -292,7 +291,7 @@ def choose_task(prep_res, open_count, is_last_allowed):
         return "limit"
     if open_count > 2:
         return "step"
-    if open_count == 2:
+    if open_count == 2:  # one, and the Conclusion
         return "last step"
     if prep_res["solution_text"]:
         return "conclusion"
@@ -310,7 +309,7 @@ def format_rejection(reason, reply):
 
 def fill_in(text, **values):
     """The text with these values in the place of {number}, {step} and so on. Any other brace stays a brace."""
-    return re.sub(r"\{(\w+)\}", lambda found: str(values.get(found[1], found[0])), text)
+    return re.sub(r"\{(\w+)\}", lambda found: str(values.get(found[1], found[0])), text)  # "{step}" by values["step"]
 
 
 def describe_failure(number, reason, reply, costs):
@@ -325,21 +324,22 @@ def describe_failure(number, reason, reply, costs):
 
 
 def find_flaws(thoughts):
-    """What the user should know of the last of the thoughts, although it was taken: sentences."""
+    """Yield a sentence for each flaw of the last thought that the user should know of, although it was taken."""
     thought = thoughts[-1]
     number = thought["thought_number"]
     is_end = ends_run(thought)
     if number > 1 and not evaluates_thought_before(thought):
-        yield describe_missing_evaluation(number - 1, is_end)
+        yield describe_missing_evaluation(number, is_end)
     if is_end and finds_major_error(thought):
         yield f"Thought {number} ends the run after a Major Error: its correction was not checked."
     if is_end and solution_so_far(thoughts) is None:
         yield f"Thought {number} ends the run without a `solution`: its thinking is shown instead."
 
 
-def describe_missing_evaluation(before, is_end):
+def describe_missing_evaluation(number, is_end):
+    before = number - 1
     example = f'"Evaluation of Thought {before}: Correct", or Minor Issues, or Major Error'
-    message = f"Thought {before + 1} does not evaluate Thought {before}: it has no line that begins with {example}."
+    message = f"Thought {number} does not evaluate Thought {before}: it has no line that begins with {example}."
     if is_end:
         message += f" It ends the run all the same, so Thought {before} was not checked."
     return message

@@ -562,7 +562,7 @@ def test_a_slip_of_the_hand_is_said_with_its_line_and_what_to_write(whole, refus
 ])
 def test_a_file_that_is_no_run_is_refused(whole, refuse, old, new):
     edit(old, new)
-    refuse("--resume whole.yaml")
+    refuse("--resume whole.yaml --after 1")
 
 
 def test_a_file_that_exists_is_never_overwritten(whole, refuse):

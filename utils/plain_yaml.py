@@ -41,7 +41,7 @@ def load_yaml(text):
         refuse_what_changes(text)
         return read_node(yaml.compose(text, Loader=yaml.BaseLoader))
     except yaml.MarkedYAMLError as error:
-        refuse(line_of(error), describe(error))
+        refuse(line_of(error), explain(error))
     except (ValueError, OverflowError, RecursionError) as error:  # "\UFFFFFFFF", "[[[[..."
         raise InvalidThought(f"its YAML cannot be read ({error})") from None
 
@@ -62,9 +62,9 @@ def refuse_what_changes(text):
     end = 0
     for token in yaml.scan(text):
         start, line = token.start_mark.index, token.start_mark.line
-        ignored = text[end:start].lstrip()
-        if ignored:
-            refuse(line - ignored.count("\n"), f"YAML would ignore {quote(ignored)}; {TEXT_RULE}")
+        skipped = text[end:start].lstrip()  # such as "# a comment\n" before a token in the next line
+        if skipped:
+            refuse(line - skipped.count("\n"), f"YAML would ignore {quote(skipped)}; {TEXT_RULE}")
         end = token.end_mark.index
         written = text[start:end]
         if isinstance(token, yaml.ScalarToken):
@@ -97,7 +97,7 @@ def line_of(error):
     return error.problem_mark.line
 
 
-def describe(error):
+def explain(error):
     """What a YAML error means for who wrote the text."""
     if r"'\t'" in error.problem:
         return "it has a tab outside of a block literal; use spaces"
@@ -129,23 +129,25 @@ def read_mapping(node):
 def dump_yaml(value, plain_texts):
     """The YAML, str, of dicts, lists, texts and numbers. Every text is a block literal but the keys and plain_texts."""
 
-    class Dumper(LiteralDumper):
-        texts_without_literal = plain_texts
+    class Dumper(LiteralDumper):  # PyYAML makes an instance of it, without further arguments.
+        pass
 
+    Dumper.plain_texts = plain_texts
     return yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=float("inf"))
 
 
 class LiteralDumper(yaml.SafeDumper):
     """Writes every text as a block literal, if YAML can hold it in one."""
 
-    texts_without_literal = ()
-    ESCAPE_REPLACEMENTS = {'"': '"', "\\": "\\"}  # All others as \x0C and the like, which load_yaml takes.
+    plain_texts = ()
+    ESCAPE_REPLACEMENTS = {'"': '"', "\\": "\\"}  # PyYAML would write \f for \x0C, which load_yaml refuses.
 
     def ignore_aliases(self, data):
         return True  # Thoughts share the steps that did not change; a person wants to read them in each.
 
     def choose_scalar_style(self):
-        text, is_text = self.event.value, self.event.implicit[1]
-        if not is_text or self.simple_key_context or text in self.texts_without_literal:
+        text = self.event.value
+        is_text = self.event.implicit[1]  # no number and no flag
+        if not is_text or self.simple_key_context or text in self.plain_texts:
             return super().choose_scalar_style()
         return '"' if CONTROL_CHARACTER.search(text) else "|"

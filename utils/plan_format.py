@@ -25,7 +25,7 @@ def format_plan_for_prompt(plan):
 
 
 def compare_plans(plan, plan_before):
-    """The lines of a plan, a list of PlanLines: which of them has the plan before not got below the same parents?"""
+    """The lines of a plan, a list of PlanLines. New are those that the plan before has not got below these parents."""
     lines_before = {(full_line(step), parents) for step, parents in walk(plan_before)}
     lines = []
     for step, parents in walk(plan):

@@ -39,15 +39,15 @@ def find_thought(reply):
     start = find_start(lines)
     check_before(lines[:start])
     end = find_end(lines, start)
-    check_behind(lines[end:])
+    check_after(lines[end:])
     return "\n".join(lines[start:end])
 
 
 def drop_think_part(reply):
     """What follows the think part, if there is one. A text that is indented as a whole is dedented."""
     text = textwrap.dedent(reply.replace("\r\n", "\n"))
-    behind = THINK_PART_END.split(text)[-1]
-    return textwrap.dedent(behind)
+    text_after = THINK_PART_END.split(text)[-1]
+    return textwrap.dedent(text_after)
 
 
 def find_start(lines):
@@ -81,14 +81,14 @@ def find_end(lines, start):
     )
 
 
-def check_behind(lines):
-    """Behind the thought stands a closing fence and nothing else: else, it may be a fence of a text that goes on."""
+def check_after(lines):
+    """After the thought stands a closing fence and nothing else: it could be a fence in a text that goes on."""
     closing_fence, *rest = lines
     if closing_fence.strip("` \t"):
         raise InvalidThought(f"{quote(closing_fence)} ends the block too early; indent the code fences in texts")
-    text_behind = "\n".join(rest).strip()
-    if text_behind:
+    text_after = "\n".join(rest).strip()
+    if text_after:
         raise InvalidThought(
-            f"{quote(text_behind)} stands behind the closing fence; indent the code fences in texts, and write nothing"
-            " behind the block"
+            f"{quote(text_after)} stands after the closing fence; indent the code fences in texts, and write nothing"
+            " after the block"
         )

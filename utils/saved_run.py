@@ -44,7 +44,10 @@ class SavedRun:
         self.last_save_failed = False
 
     def open_file(self, path):
-        """Create a file for the run, at path or, if it has none yet, in FOLDER. Raises RunFailed."""
+        """See that the run can be saved: in a new file at path, in the one that it has, or in a new one in FOLDER.
+
+        Raises RunFailed.
+        """
         try:
             if path:
                 path.touch(exist_ok=False)
@@ -89,7 +92,7 @@ class SavedRun:
 
     def is_saved(self):
         """Whether the run has a file that holds all its thoughts."""
-        return self.content and not self.has_unsaved_thoughts()
+        return bool(self.content) and not self.has_unsaved_thoughts()
 
     def close(self):
         """Save what an interrupt has kept from being saved, or remove a file that was created for nothing."""
@@ -143,7 +146,7 @@ def read_thoughts(saved):
     solution = None
     for number, fields in enumerate(saved, 1):
         try:
-            thought = read_thought(fields, number, [], solution, SAVED_KEYS)
+            thought = read_thought(fields, number, [], solution, SAVED_KEYS)  # A saved plan is complete.
         except InvalidThought as error:
             raise InvalidThought(f"Thought {number}: {error}") from None
         thoughts.append(thought)
@@ -202,8 +205,8 @@ def new_path(problem):
     """Such as runs/20261121-101500-how-many-integers-from-1-to.yaml."""
     words = re.findall(r"[^\W_]+", problem.lower())
     first_words = textwrap.wrap(" ".join(words), 30)[:1]
-    name = " ".join([time.strftime("%Y%m%d-%H%M%S"), *first_words])
-    return FOLDER / f"{name.replace(' ', '-')}.yaml"
+    name = "-".join([time.strftime("%Y%m%d-%H%M%S"), *" ".join(first_words).split()])
+    return FOLDER / f"{name}.yaml"
 
 
 def create_file(path):

@@ -34,7 +34,7 @@ def read_changes(text):
             continue
         if line.rstrip() not in SEARCH:
             raise InvalidThought(FAULTY_BLOCKS)
-        passage = read_part(lines, DIVIDER)
+        passage = read_part(lines, DIVIDER)  # This takes its lines from the iterator.
         new = read_part(lines, REPLACE)
         if not passage and not new:
             raise InvalidThought(FAULTY_BLOCKS)
@@ -43,7 +43,7 @@ def read_changes(text):
 
 
 def read_part(lines, end):
-    """The text of the lines before the marker that ends it. Takes them, and the marker, from the iterator `lines`."""
+    """The text of the next lines, up to the marker that ends it. lines: an iterator."""
     part = []
     for line in lines:
         marker = line.rstrip()
@@ -106,16 +106,16 @@ def describe_miss(solution, passage, count):
 
 def take_out(solution, start, end):
     """The solution without what stands from start to end. Whole lines go with their line break, and leave no gap."""
-    before, behind = solution[:start], solution[end:]
-    indentation = before.rpartition("\n")[2]
-    rest_of_line, _, lines_behind = behind.partition("\n")
-    if not is_empty(indentation) or not is_empty(rest_of_line):
-        return trim(before + behind)  # a part of a line
-    lines_before = before.removesuffix(indentation)
+    before, after = solution[:start], solution[end:]
+    start_of_line = before.rpartition("\n")[2]
+    rest_of_line, _, lines_after = after.partition("\n")
+    if not is_empty(start_of_line) or not is_empty(rest_of_line):
+        return trim(before + after)  # a part of a line
+    lines_before = before.removesuffix(start_of_line)
     line_before = lines_before.removesuffix("\n").rpartition("\n")[2]
     if is_empty(line_before):
-        lines_behind = drop_empty_lines(lines_behind)
-    return trim(lines_before + lines_behind)
+        lines_after = drop_empty_lines(lines_after)
+    return trim(lines_before + lines_after)
 
 
 def is_empty(line):

@@ -18,8 +18,8 @@ RESET = "\033[0m"
 ERASE = "\r" + 19 * " " + "\r"  # as long as "Thought 99: 99999 s"; spaces work on every terminal
 
 INDENT = re.compile(r"\s*((?:[-*+•]|\d+[.)])\s+(\[[^]]*\] )?)?")  # "  ", "  - ", "  12. ", "  - [Done] "
-FENCE = re.compile(r"\s*(?:[-+] )?(`{3,})[^`]*$")  # "  ```python", "  + ```"
-CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tabs and line breaks
+CODE_FENCE = re.compile(r"\s*(?:[-+] )?(`{3,})[^`]*$")  # "  ```python", "  + ```"
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tabs and line breaks
 
 
 def is_terminal(stream):
@@ -59,7 +59,7 @@ def lay_out(block):
     lines = []
     open_fence = ""
     for line, style in block:
-        is_code = open_fence or FENCE.match(line)
+        is_code = open_fence or CODE_FENCE.match(line)
         pieces = [line] if is_code else wrap_line(line)
         lines += [add_style(piece, style) for piece in pieces]
         open_fence = fence_after(line, open_fence)
@@ -67,8 +67,8 @@ def lay_out(block):
 
 
 def fence_after(line, open_fence):
-    """The fence that is open behind a line, such as "```", or "" outside of code."""
-    found = FENCE.match(line)
+    """The fence that is open after a line, such as "```", or "" outside of code."""
+    found = CODE_FENCE.match(line)
     if not found:
         return open_fence
     fence = found[1]
@@ -137,7 +137,7 @@ class LogHandler(logging.StreamHandler):
         message = super().format(record)
         if not is_terminal(sys.stderr):
             return message
-        shown = CONTROL_CHARACTER.sub(lambda found: repr(found[0]).strip("'"), message)  # such as \x1b
+        shown = UNPRINTABLE.sub(lambda found: repr(found[0]).strip("'"), message)  # such as \x1b
         return ERASE + shown
 
 

@@ -59,15 +59,15 @@ def ends_run(thought):
 
 
 def complete_plan(plan, plan_before):
-    """The plan with what its steps leave out and had in the plan before: there, a step with the same description."""
+    """The plan, each step completed by what the step with its description had in the plan before, below its parents."""
     unmatched = list(plan_before)
     completed = []
     for step in plan:
         before = find_step(step["description"], unmatched)
         if before:
             unmatched.remove(before)  # Of two steps with one description, each keeps its own result.
-            step = complete_step(step, before)
-        completed.append({key: step[key] for key in STEP_KEYS if step.get(key)})
+        fields = complete_step(step, before or {})
+        completed.append({key: fields[key] for key in STEP_KEYS if fields.get(key)})  # in this order
     return completed
 
 
@@ -80,9 +80,9 @@ def find_step(description, steps):
 
 
 def complete_step(step, before):
-    """The step with what it had before and leaves out, if its status is the same."""
+    """The step with what it had before and leaves out, if its status is the same. before: a step, or {}."""
     completed = dict(step)
-    if step["status"] == before["status"]:
+    if step["status"] == before.get("status"):
         kept_keys = ["result", "mark", "sub_steps"]
         if "result" in step:
             kept_keys = ["sub_steps"]  # An old mark does not belong to a new result.
@@ -98,11 +98,11 @@ def complete_step(step, before):
 
 
 class Evaluation(typing.NamedTuple):
-    """A line that begins with "Evaluation of Thought N", the N, and the verdict behind it: one of VERDICTS or None."""
+    """A line that begins with "Evaluation of Thought N", the N, and the verdict after it: one of VERDICTS or None."""
 
     line: str
     number: int
-    verdict: str
+    verdict: str | None
 
 
 def read_evaluation(line):
@@ -167,15 +167,14 @@ def final_solution(thoughts):
     """The solution, str, of a run that is over, or None before that."""
     if not thoughts or not ends_run(thoughts[-1]):
         return None
-    *earlier, last = thoughts
-    return concluding_solution(last, solution_so_far(earlier))
+    solution = solution_so_far(thoughts)
+    if solution is None:
+        return thinking_after_evaluations(thoughts[-1])
+    return solution
 
 
-def concluding_solution(thought, solution_before):
-    """The solution with which a thought ends the run: if none was written, its thinking behind the last evaluation."""
-    solution = solution_after(thought, solution_before)
-    if solution is not None:
-        return solution
+def thinking_after_evaluations(thought):
+    """What stands in for a solution if no thought has written one."""
     rest = []
     for line in thought["current_thinking"].split("\n"):
         rest.append(line)
@@ -223,8 +222,8 @@ def check_conclusion(thought):
     if not CONCLUSION.match(conclusion["description"]):
         last = quote(conclusion["description"])
         raise InvalidThought(f"the last step of the plan is {last}; end the whole plan with Conclusion, in English")
-    is_end = not thought["next_thought_needed"] or not is_open(conclusion)
-    if is_end and not ends_run(thought):
+    claims_end = not thought["next_thought_needed"] or not is_open(conclusion)
+    if claims_end and not ends_run(thought):
         next_step = quote(open_steps(plan)[0]["description"])
         raise InvalidThought(f"it ends the run, but the step {next_step} is not Done")
 
@@ -233,8 +232,10 @@ def check_solution(thought, solution_before):
     """A thought has `solution` or `solution_changes` or neither, the changes fit, and the run ends with a solution."""
     if "solution" in thought and "solution_changes" in thought:
         raise InvalidThought("it has both solution and solution_changes")
-    solution_after(thought, solution_before)  # Raises InvalidThought if a change does not fit.
-    if ends_run(thought) and not concluding_solution(thought, solution_before):
+    solution = solution_after(thought, solution_before)  # Raises InvalidThought if a change does not fit.
+    if solution is None:
+        solution = thinking_after_evaluations(thought)
+    if ends_run(thought) and not solution:
         raise InvalidThought("it ends the run without a solution; write the key solution")
 
 
@@ -243,7 +244,7 @@ def check_new_thought(thought, solution_before, is_last_allowed):
     for evaluation in evaluations(thought):
         if not evaluation.verdict:
             verdicts = ", ".join(VERDICTS)
-            raise InvalidThought(f"{quote(evaluation.line)} has no verdict behind the number: one of {verdicts}")
+            raise InvalidThought(f"{quote(evaluation.line)} has no verdict after the number: one of {verdicts}")
     if ends_run(thought) and finds_major_error(thought) and not is_last_allowed:
         raise InvalidThought("a Major Error cannot end the run; leave the Conclusion Pending")
     changes = read_changes(thought.get("solution_changes", ""))
