@@ -49,13 +49,13 @@ def main(argv=None, call_llm=None):
         try:
             status = run_program(args, call_llm)
             drop_unwritten_output()
+            return status
         except RunFailed as failure:  # before it began: the arguments ask for what cannot be done
             log.error(failure)
-            status = 2
+            return 2
         except KeyboardInterrupt:
             log.error("Interrupted.")
-            status = 130
-    return status
+            return 130
 
 
 def run_program(args, call_llm):
@@ -68,10 +68,10 @@ def run_program(args, call_llm):
             run.open_file(args.run)
         status, message = act(args, run, node)
         finish(args, run, node, message)
+        return status
     except KeyboardInterrupt:
-        status = 130
         finish(args, run, node, "Interrupted.")
-    return status
+        return 130
 
 
 # Before the run
@@ -116,7 +116,7 @@ def read_problem(argument):
             argument = open(0, encoding="utf-8-sig", closefd=False).read().rstrip("\n")
         argument.encode()  # Raises UnicodeError for bytes that are not UTF-8.
     except (OSError, UnicodeError) as error:
-        raise RunFailed(f"--problem cannot be read as UTF-8: {error}.") from None
+        raise RunFailed(f"--problem cannot be read: {error}. It must be UTF-8, and so must the locale.") from None
     if not argument.strip():
         raise RunFailed("--problem is blank.")
     return argument.replace("\r\n", "\n")
@@ -128,8 +128,7 @@ def check_that_it_can_go_on(args, run):
         file = shlex.quote(str(run.source))
         raise RunFailed(f"The run is solved: use --show {file}, or --resume {file} --after {number - 1}.")
     if number >= args.max_thoughts:
-        thoughts = format_count(number, "thoughts")
-        raise RunFailed(f"--max-thoughts must be at least {number + 1}: the run begins with {thoughts}.")
+        raise RunFailed(f"--max-thoughts must be at least {number + 1}, above the thoughts that there are.")
 
 
 # The run
@@ -203,7 +202,7 @@ def finish(args, run, node, message):
 
 
 def describe_limit(run):
-    message = f"No solution after {format_count(len(run.thoughts), 'thoughts')}."
+    message = f"The limit of {format_count(len(run.thoughts), 'thoughts')} is reached."
     if solution_so_far(run.thoughts) and run.is_saved():
         return f"The solution so far may not be checked. To print it: {show_command(run)} -q\n{message}"
     return message

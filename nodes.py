@@ -59,8 +59,7 @@ to use it; such notes do not count towards a length asked for. Write code and th
 text in order, each with its step, and anything else with the last step before the Conclusion. Write
 nothing twice: `current_thinking` holds notes (attempts, key values); the full proof, table, text or
 code stands in the solution alone. Write each paragraph as one line. That a problem has no answer,
-several, or a wrong premise is an answer too: show why. Do not look for a repair that nobody asked
-for.
+several, or a wrong premise is an answer too: show why. Do not repair the problem unless asked to.
 
 Conclude. The last step is always described as `Conclusion`: the check of the whole solution. Change
 only what is wrong or unclear, or asked for and missing. The thought that executes it makes it Done,
@@ -262,13 +261,12 @@ class ChainOfThoughtNode(Node):
 
 def build_prompt(prep_res, turn):
     """The whole prompt of a thought. What changes least comes first, so that a prefix cache can serve it."""
-    parts = [INSTRUCTIONS]
-    parts.append(f"# Problem\n\n{prep_res['problem']}\n")
-    parts.append(f"# Thoughts so far\n\n{prep_res['thoughts_text']}\n")
+    problem = f"# Problem\n\n{prep_res['problem']}\n"
+    thoughts = f"# Thoughts so far\n\n{prep_res['thoughts_text']}\n"
+    solution = ""
     if prep_res["solution_text"]:
-        parts.append(f"# Solution so far\n\n{prep_res['solution_text']}\n")
-    parts.append(f"# Your turn\n\n{turn}\n")
-    return "\n".join(parts)
+        solution = f"# Solution so far\n\n{prep_res['solution_text']}\n\n"
+    return f"{INSTRUCTIONS}\n{problem}\n{thoughts}\n{solution}# Your turn\n\n{turn}\n"
 
 
 def format_turn(prep_res, max_thoughts):
@@ -316,11 +314,13 @@ def describe_failure(number, reason, reply, costs):
     """Why no thought came of the last of several replies: for the user."""
     shown = reply.strip() or "(it is empty)"
     took = format_cost(add_costs(costs))
-    message = f"The last reply:\n{shown}\n\nThought {number}: gave up after {TRIES} rejected replies, which took {took}"
-    message += f". The last one: {reason}."
+    advice = ""
     if not getattr(reply, "fault", None):  # Of a refusal, the reason says all.
-        message += " The model may not manage the format, or an edit broke it: a run with -v shows every reply."
-    return message
+        advice = " The model may not manage the format, or an edit broke it: a run with -v shows every reply."
+    return (
+        f"The last reply:\n{shown}\n\nThought {number}: gave up after {TRIES} rejected replies, which took {took}."
+        f" The last one: {reason}.{advice}"
+    )
 
 
 def find_flaws(thoughts):
@@ -329,17 +329,12 @@ def find_flaws(thoughts):
     number = thought["thought_number"]
     is_end = ends_run(thought)
     if number > 1 and not evaluates_thought_before(thought):
-        yield describe_missing_evaluation(number, is_end)
+        end = ", and ends the run" if is_end else ""
+        yield (
+            f"Thought {number} does not evaluate Thought {number - 1}{end}: it has no line that begins with"
+            f' "Evaluation of Thought {number - 1}: Correct", or Minor Issues, or Major Error.'
+        )
     if is_end and finds_major_error(thought):
         yield f"Thought {number} ends the run after a Major Error: its correction was not checked."
     if is_end and solution_so_far(thoughts) is None:
         yield f"Thought {number} ends the run without a `solution`: its thinking is shown instead."
-
-
-def describe_missing_evaluation(number, is_end):
-    before = number - 1
-    example = f'"Evaluation of Thought {before}: Correct", or Minor Issues, or Major Error'
-    message = f"Thought {number} does not evaluate Thought {before}: it has no line that begins with {example}."
-    if is_end:
-        message += f" It ends the run all the same, so Thought {before} was not checked."
-    return message

@@ -9,7 +9,7 @@ ADVICE = {401: " Check OPENAI_API_KEY.", 404: " Check --model, OPENAI_MODEL and 
 
 # Where providers give a reason: {"error": {"message": "No such model"}}, {"error": "Gone"}, {"detail": "Gone"},
 # {"choices": [{"error": {"message": "Gone"}}]}
-REASON_KEYS = ("error", "message", "detail", "msg", "choices")
+REASON_KEYS = ("error", "message", "detail", "choices")
 
 
 def describe_answer(status, body):

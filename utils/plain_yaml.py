@@ -16,15 +16,10 @@ CONTROL_CHARACTER = re.compile("\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2
 INDENTATION_RULE = "all lines of a text are indented deeper than its key, none less than the first"
 TEXT_RULE = f"a text is a block literal (|-), and {INDENTATION_RULE}"
 
-# "!tag", "&anchor", "*alias", "%directive", "---", "..."
-SIGNS = (
-    yaml.TagToken,
-    yaml.AnchorToken,
-    yaml.AliasToken,
-    yaml.DirectiveToken,
-    yaml.DocumentStartToken,
-    yaml.DocumentEndToken,
-)
+# Of "!tag", "&anchor", "*alias", "%directive", "---" and "..."
+SIGNS = ("<tag>", "<anchor>", "<alias>", "<directive>", "<document start>", "<document end>")
+
+KEY_LINE = re.compile(r"\s*(-\s+)*[a-z_]+:(\s|$)")  # "  - description: |-"
 
 
 class Key(str):
@@ -36,25 +31,20 @@ def load_yaml(text):
 
     Raises InvalidThought, with the line, for what is no YAML and for what YAML would change.
     """
-    refuse_control_characters(text)
+    control = CONTROL_CHARACTER.search(text)
+    if control:
+        refuse(text.count("\n", 0, control.start()), f"it has the control character {control[0]!r}")
     try:
         refuse_what_changes(text)
         return read_node(yaml.compose(text, Loader=yaml.BaseLoader))
     except yaml.MarkedYAMLError as error:
-        refuse(line_of(error), explain(error))
+        refuse(find_slip(text) or line_of(error), explain(error))
     except (ValueError, OverflowError, RecursionError) as error:  # "\UFFFFFFFF", "[[[[..."
         raise InvalidThought(f"its YAML cannot be read ({error})") from None
 
 
 def refuse(line, reason):
     raise InvalidThought(f"line {line + 1}: {reason}")  # YAML counts from 0.
-
-
-def refuse_control_characters(text):
-    found = CONTROL_CHARACTER.search(text)
-    if found:
-        line = text.count("\n", 0, found.start())
-        refuse(line, f"it has the control character {found[0]!r}")
 
 
 def refuse_what_changes(text):
@@ -64,12 +54,12 @@ def refuse_what_changes(text):
         start, line = token.start_mark.index, token.start_mark.line
         skipped = text[end:start].lstrip()  # such as "# a comment\n" before a token in the next line
         if skipped:
-            refuse(line - skipped.count("\n"), f"YAML would ignore {quote(skipped)}; {TEXT_RULE}")
+            refuse(line - skipped.count("\n"), f"YAML would ignore {quote(skipped)}: take it out; {TEXT_RULE}")
         end = token.end_mark.index
         written = text[start:end]
         if isinstance(token, yaml.ScalarToken):
             refuse_changed_text(token, written, line)
-        elif isinstance(token, SIGNS):
+        elif token.id in SIGNS:
             refuse(line, f"YAML would take {quote(written)} for a sign of its own; {TEXT_RULE}")
 
 
@@ -88,6 +78,22 @@ def has_odd_backslash(written):
     r"""Whether a text in double quotes has an escape that dump_yaml does not write: \theta, but not \\theta or \x0c."""
     rest = written.replace(r"\\", "").replace(r"\"", "")
     return re.search(r"\\[^xuU]", rest)
+
+
+def find_slip(text):
+    """The first line, from 0, that ends a block literal and is no key: it may be indented too little. Or None."""
+    margin = None  # of a block literal: None outside of one, and 0 until its first line has come
+    for number, line in enumerate(text.split("\n")):
+        indentation = len(line) - len(line.lstrip())
+        if not line.strip() or (margin and indentation >= margin):
+            continue
+        if margin and not KEY_LINE.match(line):
+            return number
+        if margin == 0:
+            margin = indentation
+        else:
+            margin = 0 if line.endswith("|-") else None
+    return None
 
 
 def line_of(error):
@@ -117,27 +123,21 @@ def read_node(node):
 def read_mapping(node):
     fields = {}
     for key_node, value_node in node.value:
-        line = key_node.start_mark.line
         key = Key(key_node.value)
-        key.line = line + 1
+        key.line = key_node.start_mark.line + 1
         if key in fields:
-            refuse(line, f"the key {quote(key)} is given twice in one place")
+            refuse(key_node.start_mark.line, f"the key {quote(key)} is given twice in one place")
         fields[key] = read_node(value_node)
     return fields
 
 
-def dump_yaml(value, plain_texts):
-    """The YAML, str, of dicts, lists, texts and numbers. Every text is a block literal but the keys and plain_texts."""
-
-    class Dumper(LiteralDumper):  # PyYAML makes an instance of it, without further arguments.
-        pass
-
-    Dumper.plain_texts = plain_texts
-    return yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=float("inf"))
+def dump_yaml(value, dumper):
+    """The YAML, str, of dicts, lists, texts and numbers. dumper: a LiteralDumper."""
+    return yaml.dump(value, Dumper=dumper, sort_keys=False, allow_unicode=True, width=float("inf"))
 
 
 class LiteralDumper(yaml.SafeDumper):
-    """Writes every text as a block literal, if YAML can hold it in one."""
+    """Writes every text but keys and plain_texts as a block literal, if YAML can hold it in one."""
 
     plain_texts = ()
     ESCAPE_REPLACEMENTS = {'"': '"', "\\": "\\"}  # PyYAML would write \f for \x0C, which load_yaml refuses.

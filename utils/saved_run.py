@@ -17,7 +17,7 @@ import textwrap
 import time
 
 from utils.errors import InvalidThought, RunFailed
-from utils.plain_yaml import dump_yaml, load_yaml
+from utils.plain_yaml import LiteralDumper, dump_yaml, load_yaml
 from utils.thought import SAVED_KEYS, STATUSES, read_thought, solution_after
 
 FOLDER = pathlib.Path("runs")
@@ -59,7 +59,7 @@ class SavedRun:
                 self.take_new_file(create_file(new_path(self.shared["problem"])))
         except (OSError, UnicodeError) as error:
             place = path or self.path or FOLDER
-            raise RunFailed(f"{place}: {describe(error)}; name a new file with --run FILE.") from None
+            raise RunFailed(f"{place}: {describe(error)}; with --run FILE, name a new file in a folder that exists.") from None
 
     def take_new_file(self, path):
         self.path = path
@@ -98,7 +98,7 @@ class SavedRun:
         """Save what an interrupt has kept from being saved, or remove a file that was created for nothing."""
         if self.has_unsaved_thoughts():
             self.save(self.shared)
-        elif self.path and self.path != self.source and not self.content:
+        if self.path and self.path != self.source and not self.content:
             with contextlib.suppress(OSError):  # It may have been moved or deleted.
                 if not self.path.stat().st_size:
                     self.path.unlink()
@@ -107,10 +107,13 @@ class SavedRun:
 # A run as text
 
 
+class RunDumper(LiteralDumper):
+    plain_texts = STATUSES
+
+
 def format_run(shared):
     """The YAML, str, of the problem and the thoughts in a shared store."""
-    run = {"problem": shared["problem"], "thoughts": shared["thoughts"]}
-    return dump_yaml(run, plain_texts=STATUSES)
+    return dump_yaml({"problem": shared["problem"], "thoughts": shared["thoughts"]}, RunDumper)
 
 
 def read_run(content, count=None):
@@ -123,7 +126,7 @@ def read_run(content, count=None):
         raise InvalidThought("it is not a saved run, which has a problem and a list of thoughts, and nothing else")
     saved = fields["thoughts"]
     if count is not None and count not in range(len(saved) + 1):
-        raise InvalidThought(f"it has {len(saved)} thoughts, so --after {count} is impossible")
+        raise InvalidThought(f"--after {count} is impossible: thoughts saved: {len(saved)}")
     thoughts = read_thoughts(saved[:count])
     return {"problem": fields["problem"], "thoughts": thoughts}, last_model(saved)
 
@@ -172,7 +175,7 @@ def load_run(path, count=None, is_shown=False):
     """
     try:
         if path.exists() and not path.is_file() and not is_shown:
-            raise RunFailed(f"{path}: it is no regular file, so the run in it cannot be resumed.")
+            raise RunFailed(f"{path}: it is a folder or a pipe, and no file in which a run can be resumed.")
         content = path.read_bytes()
         shared, model = read_run(content, count)
     except (OSError, UnicodeError, InvalidThought) as error:

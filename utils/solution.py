@@ -20,8 +20,8 @@ REPLACE = (">>>>>>> REPLACE", ">>>>>>>")
 MARKERS = (*SEARCH, *DIVIDER, *REPLACE)
 
 FAULTY_BLOCKS = (
-    "solution_changes must be blocks of <<<<<<< SEARCH, =======, >>>>>>> REPLACE, none of them empty, and nothing else;"
-    " for a solution that has such lines itself, write the key solution"
+    "solution_changes must be blocks of the lines <<<<<<< SEARCH, =======, >>>>>>> REPLACE, each with a text in it, and"
+    " nothing else; for a solution that has such lines itself, write the key solution"
 )
 
 
@@ -55,6 +55,22 @@ def read_part(lines, end):
     raise InvalidThought(FAULTY_BLOCKS)
 
 
+def apply_changes(solution, text, must_differ=False):
+    """The solution, str, after the changes in a text of blocks. Raises InvalidThought.
+
+    must_differ: whether a change that leaves the solution as it is is a fault.
+    """
+    for passage, new in read_changes(text):
+        changed = apply_change(solution, passage, new)
+        if must_differ and changed == solution:
+            raise InvalidThought(
+                f"the change of {quote(passage)} leaves the solution as it is: empty lines and white space around a"
+                " passage do not count, so take in a line that stays"
+            )
+        solution = changed
+    return solution
+
+
 def apply_change(solution, passage, new):
     """The solution with `new` in the place of the passage, or added at its end if the passage is "". All are str.
 
@@ -71,18 +87,6 @@ def apply_change(solution, passage, new):
     return solution[:start] + new + solution[end:]
 
 
-def check_effect(solution, changes):
-    """Raise InvalidThought if one of the changes, [(passage, new), ...], leaves the solution, str, as it is."""
-    for passage, new in changes:
-        changed = apply_change(solution, passage, new)
-        if changed == solution:
-            raise InvalidThought(
-                f"the change of {quote(passage)} leaves the solution as it is: empty lines and white space around a"
-                " passage do not count, so take in a line that stays"
-            )
-        solution = changed
-
-
 def find_passage(solution, passage):
     """Where the passage stands: [(start, end), ...]. White space at the ends of lines does not count; overlaps do."""
     lines = [re.escape(line.rstrip()) for line in passage.split("\n")]
@@ -97,7 +101,7 @@ def find_passage(solution, passage):
 
 def describe_miss(solution, passage, count):
     """Why a passage that occurs `count` times, not once, cannot be changed."""
-    reason = f"the passage {quote(passage)} occurs {count} times in the solution, not once"
+    reason = f"the passage {quote(passage)} occurs {count} times in the solution; it must occur exactly once"
     is_near = "".join(passage.split()) in "".join(solution.split())
     if count == 0 and is_near:
         reason += ", but with other spaces or line breaks it does"

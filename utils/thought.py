@@ -13,7 +13,7 @@ import typing
 from utils.cost import read_cost
 from utils.errors import InvalidThought, quote
 from utils.plain_yaml import CONTROL_CHARACTER, INDENTATION_RULE
-from utils.solution import apply_change, check_effect, read_changes
+from utils.solution import apply_changes
 
 REQUIRED_KEYS = ("current_thinking", "planning", "next_thought_needed")
 REPLY_KEYS = ("thought_number", *REQUIRED_KEYS, "solution", "solution_changes")
@@ -149,10 +149,9 @@ def finds_major_error(thought):
 
 def solution_after(thought, solution_before):
     """The solution, str or None, after a thought. Raises InvalidThought if its changes do not fit."""
-    solution = thought.get("solution", solution_before)
-    for passage, new in read_changes(thought.get("solution_changes", "")):
-        solution = apply_change(solution or "", passage, new)
-    return solution
+    if "solution_changes" in thought:
+        return apply_changes(solution_before or "", thought["solution_changes"])
+    return thought.get("solution", solution_before)
 
 
 def solution_so_far(thoughts):
@@ -243,12 +242,11 @@ def check_new_thought(thought, solution_before, is_last_allowed):
     """The rules for a thought that a model has just sent: a saved one is taken as it is. Raises InvalidThought."""
     for evaluation in evaluations(thought):
         if not evaluation.verdict:
-            verdicts = ", ".join(VERDICTS)
-            raise InvalidThought(f"{quote(evaluation.line)} has no verdict after the number: one of {verdicts}")
+            line = quote(evaluation.line)
+            raise InvalidThought(f"{line} has no verdict after the number: Correct, Minor Issues, Major Error")
     if ends_run(thought) and finds_major_error(thought) and not is_last_allowed:
         raise InvalidThought("a Major Error cannot end the run; leave the Conclusion Pending")
-    changes = read_changes(thought.get("solution_changes", ""))
-    check_effect(solution_before or "", changes)
+    apply_changes(solution_before or "", thought.get("solution_changes", ""), must_differ=True)
 
 
 def read_fields(fields, keys, required_keys, place=""):
@@ -257,7 +255,7 @@ def read_fields(fields, keys, required_keys, place=""):
         raise InvalidThought(f"{quote(fields)} is not a mapping; {INDENTATION_RULE}")
     for key in fields:
         if key not in keys:
-            raise InvalidThought(f"line {key.line}: the key {quote(key)} is unknown; {INDENTATION_RULE}")
+            raise InvalidThought(f"line {key.line}: the key {quote(key)} is none of {', '.join(keys)}; {INDENTATION_RULE}")
     given = {key: value for key, value in fields.items() if not is_blank(value)}
     for key in required_keys:
         if key not in given:
@@ -266,9 +264,7 @@ def read_fields(fields, keys, required_keys, place=""):
 
 
 def is_blank(value):
-    if isinstance(value, str):
-        return not value.strip()
-    return value is None
+    return value is None or not str(value).strip()
 
 
 def read_text(value, name):
@@ -306,7 +302,6 @@ def read_step(fields):
 def read_status(step):
     status = step["status"].title()
     if status not in STATUSES:
-        statuses = ", ".join(STATUSES)
         description = quote(step["description"])
-        raise InvalidThought(f"the status of {description} is {quote(step['status'])}, not one of {statuses}")
+        raise InvalidThought(f"the status of {description} is {quote(step['status'])}, not {', '.join(STATUSES)}")
     return status

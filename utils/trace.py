@@ -99,9 +99,8 @@ def trace_thinking(thought):
 
 def style_of_thinking(line):
     evaluation = read_evaluation(line)
-    if evaluation:
-        return VERDICT_STYLES.get(evaluation.verdict, "plain")
-    return "plain"
+    verdict = evaluation and evaluation.verdict
+    return VERDICT_STYLES.get(verdict, "plain")
 
 
 def trace_changes(text):
