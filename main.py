@@ -128,7 +128,7 @@ def check_that_it_can_go_on(args, run):
         file = shlex.quote(str(run.source))
         raise RunFailed(f"The run is solved: use --show {file}, or --resume {file} --after {number - 1}.")
     if number >= args.max_thoughts:
-        raise RunFailed(f"--max-thoughts must be at least {number + 1}, above the thoughts that there are.")
+        raise RunFailed(f"--max-thoughts must be at least {number + 1}: the run begins with Thought {number + 1}.")
 
 
 # The run
@@ -318,8 +318,7 @@ def drop_unwritten_output():
             if stream:
                 stream.flush()
         except OSError:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, stream.fileno())
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if __name__ == "__main__":

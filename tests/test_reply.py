@@ -434,7 +434,7 @@ def test_what_python_cannot_read_is_rejected_too(reject_edited, value):
 
 @pytest.mark.parametrize("margin", ["", " "])
 @pytest.mark.parametrize(
-    "line", ["no match.", "No: it is.", "# Heading", "---", "- item", "> quote", "`x`", "'tis", "%x", "!x"]
+    "line", ["no.", "No: it is.", "# Heading", "---", "- item", "- Cups: 3", "> quote", "`x`", "'tis", "%x", "!x"]
 )
 def test_a_line_of_a_text_that_is_indented_too_little_is_named(reject_edited, line, margin):
     reason = reject_edited("Some work.", f"Some\n{margin}{line}\n  work.")
@@ -446,6 +446,13 @@ def test_a_line_of_a_text_that_is_indented_too_little_is_named(reject_edited, li
 @pytest.mark.parametrize("margin", ["  ", "    ", "     "])
 def test_a_line_of_a_result_that_is_indented_too_little_is_named(reject_edited, line, margin):
     reason = reject_edited("x = 2", f"|-\n      x = 2\n{margin}{line}")
+    assert "indented" in reason
+
+
+def test_the_line_that_slipped_is_named_and_not_one_in_which_yaml_gives_up(reject_edited):
+    text = "\n  ".join(["Some:", "1", "2", "work."])
+    reason = reject_edited("Some work.", text.replace("  1", "- Cups (all): 1"))
+    assert "line 3:" in reason
     assert "indented" in reason
 
 

@@ -393,17 +393,18 @@ def test_a_run_that_fails_says_why_and_leaves_what_is_not_its_own(command, act, 
     assert set(all_files().values()) == left
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def full_disk():
-    """No file can have more than 99 bytes."""
+    """Here, no file can have more than 99 bytes: not even one that pytest writes, so for no longer than it takes."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (99, before[1]))
     yield
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_a_full_disk_ends_a_step_with_status_1_and_no_part_of_a_run(command, full_disk):
-    result = command("--step", REPLIES)
+def test_a_full_disk_ends_a_step_with_status_1_and_no_part_of_a_run(command):
+    with full_disk():
+        result = command("--step", REPLIES)
     assert result.status == 1
     assert "Work." in result.out
     assert "File too large" in result.err
@@ -411,9 +412,10 @@ def test_a_full_disk_ends_a_step_with_status_1_and_no_part_of_a_run(command, ful
     assert set(all_files().values()) <= {b""}
 
 
-def test_a_full_disk_leaves_what_is_saved_already(command, half, full_disk):
+def test_a_full_disk_leaves_what_is_saved_already(command, half):
     before = read(half)
-    command("--resume half.yaml --step", REPLIES[2:])
+    with full_disk():
+        command("--resume half.yaml --step", REPLIES[2:])
     assert read(half) == before
 
 

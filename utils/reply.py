@@ -46,8 +46,7 @@ def find_thought(reply):
 def drop_think_part(reply):
     """What follows the think part, if there is one. A text that is indented as a whole is dedented."""
     text = textwrap.dedent(reply.replace("\r\n", "\n"))
-    text_after = THINK_PART_END.split(text)[-1]
-    return textwrap.dedent(text_after)
+    return textwrap.dedent(THINK_PART_END.split(text)[-1])
 
 
 def find_start(lines):

@@ -14,7 +14,6 @@ import unicodedata
 from utils.errors import RunFailed
 
 STYLES = {"heading": "\033[1m", "unchanged": "\033[2m", "doubt": "\033[35m", "error": "\033[1;31m"}
-RESET = "\033[0m"
 ERASE = "\r" + 19 * " " + "\r"  # as long as "Thought 99: 99999 s"; spaces work on every terminal
 
 INDENT = re.compile(r"\s*((?:[-*+•]|\d+[.)])\s+(\[[^]]*\] )?)?")  # "  ", "  - ", "  12. ", "  - [Done] "
@@ -77,7 +76,7 @@ def fence_after(line, open_fence):
 def add_style(line, style):
     if style == "plain" or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return line
-    return STYLES[style] + line + RESET
+    return f"{STYLES[style]}{line}\033[0m"
 
 
 def wrap_line(line):

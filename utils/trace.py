@@ -26,8 +26,7 @@ def format_history(thoughts):
     for thought in thoughts:
         texts.append(format_past_thought(thought, plan_before))
         plan_before = thought["planning"]
-    rule = "-" * 20
-    return f"\n{rule}\n".join(texts)
+    return "\n--------------------\n".join(texts)
 
 
 def format_past_thought(thought, plan_before):
