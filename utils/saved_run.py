@@ -98,7 +98,7 @@ class SavedRun:
         """Save what an interrupt has kept from being saved, or remove a file that was created for nothing."""
         if self.has_unsaved_thoughts():
             self.save(self.shared)
-        if self.path and self.path != self.source and not self.content:
+        if self.path and not self.content:
             with contextlib.suppress(OSError):  # It may have been moved or deleted.
                 if not self.path.stat().st_size:
                     self.path.unlink()
