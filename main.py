@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import functools
+import io
 import logging
 import os
 import pathlib
@@ -128,7 +129,7 @@ def check_that_it_can_go_on(args, run):
         file = shlex.quote(str(run.source))
         raise RunFailed(f"The run is solved: use --show {file}, or --resume {file} --after {number - 1}.")
     if number >= args.max_thoughts:
-        raise RunFailed(f"--max-thoughts must be at least {number + 1}: the run begins with Thought {number + 1}.")
+        raise RunFailed(f"--max-thoughts must be at least {number + 1}.")
 
 
 # The run
@@ -169,7 +170,7 @@ def show(args, run):
 
 
 def think(args, run, node):
-    with contextlib.redirect_stdout(None) if args.quiet else contextlib.nullcontext():
+    with contextlib.redirect_stdout(io.StringIO()) if args.quiet else contextlib.nullcontext():
         if not args.step or not run.thoughts:
             print_trace(trace_run(run.shared["problem"], run.thoughts))
         if args.step:

@@ -129,6 +129,14 @@ def test_quiet_prints_nothing_before_the_run_is_solved(run):
     assert run("-q", "--max-thoughts=1", replies=[reply(solution="41")]).out == ""
 
 
+def test_with_quiet_a_function_that_answers_can_print_and_is_not_seen(run):
+    def print_and_answer():
+        sys.stdout.write("Asking ...")
+        return FIRST
+
+    assert run("-q", "--max-thoughts=1", replies=[print_and_answer]).out == ""
+
+
 def test_verbose_shows_the_turn_the_try_and_the_reply(run):
     replies = [FIRST, "Prose.", LAST]
     result = run("-v", replies=replies)

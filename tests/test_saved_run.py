@@ -545,6 +545,7 @@ SLIPS = {
     "Latin-1": ("work", "w\xf6rk", "UTF-8"),
     "backslashes in double quotes": (RESULT, '"2 \\neq 3"', "|-"),
     "lines without a sign": (RESULT, "x = 2\n      y = 1", "|-"),
+    "a line of the problem at the margin": ("thoughts:", "Note: x.\nthoughts:", "'Note'"),
     "a comment": ("thoughts:", "# planted\nthoughts:", "# planted"),
     "a key given twice": ("thoughts:", "problem: x\nthoughts:", "'problem'"),
 }

@@ -289,7 +289,8 @@ def test_without_a_solution_the_thinking_behind_the_last_evaluation_is_shown(thi
     [
         "Evaluation of Thought 1: Major Error - x",
         "## EVALUATION OF THOUGHT 1 -- *major error*",
-        "- **Evaluation of Thought 1**: __Major Error__",
+        "- Evaluation of **Thought 1**: __Major Error__",
+        "Evaluation  of Thought #1: Major Error",
     ],
 )
 def test_a_major_error_keeps_the_run_going(reject, line):

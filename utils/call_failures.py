@@ -15,9 +15,9 @@ REASON_KEYS = ("error", "message", "detail", "choices")
 def describe_answer(status, body):
     """Why an answer is not a completion, in the provider's words if it has any. status: int; body: bytes."""
     text = body.decode("utf-8", "replace").strip()
-    if text.startswith("<") and status in (200, 404):
-        return f"{server_address()} is not an OpenAI-compatible API: it sent a web page. Check OPENAI_BASE_URL."
     if text.startswith("<"):
+        if status in (200, 404):
+            return f"{server_address()} is not an OpenAI-compatible API: it sent a web page. Check OPENAI_BASE_URL."
         return f"{server_address()} answered {status} with a web page: the server or a gateway failed."
     if status == 200 and is_cut(text):
         return f"The connection to {server_address()} was cut in the middle of the reply."

@@ -18,9 +18,10 @@ import time
 
 from utils.errors import InvalidThought, RunFailed
 from utils.plain_yaml import LiteralDumper, dump_yaml, load_yaml
-from utils.thought import SAVED_KEYS, STATUSES, read_thought, solution_after
+from utils.thought import SAVED_KEYS, STATUSES, read_fields, read_thought, solution_after
 
 FOLDER = pathlib.Path("runs")
+RUN_KEYS = ("problem", "thoughts")
 
 log = logging.getLogger("chain_of_thought")
 
@@ -124,6 +125,7 @@ def read_run(content, count=None):
     fields = load_yaml(decode(content))
     if not is_run(fields):
         raise InvalidThought("it is not a saved run, which has a problem and a list of thoughts, and nothing else")
+    read_fields(fields, RUN_KEYS, RUN_KEYS)  # Raises InvalidThought for another key.
     saved = fields["thoughts"]
     if count is not None and count not in range(len(saved) + 1):
         raise InvalidThought(f"--after {count} is impossible: thoughts saved: {len(saved)}")
@@ -140,8 +142,9 @@ def decode(content):
 
 
 def is_run(fields):
-    has_both = isinstance(fields, dict) and set(fields) == {"problem", "thoughts"}
-    return has_both and isinstance(fields["problem"], str) and isinstance(fields["thoughts"], list)
+    if not isinstance(fields, dict):
+        return False
+    return isinstance(fields.get("problem"), str) and isinstance(fields.get("thoughts"), list)
 
 
 def read_thoughts(saved):

@@ -27,8 +27,8 @@ STATUSES = ("Pending", DONE, UNSURE)  # in title case, so that one in any case c
 MINOR, MAJOR = "Minor Issues", "Major Error"
 VERDICTS = ("Correct", MINOR, MAJOR)
 
-# "Evaluation of Thought 2: Correct - ...", "**EVALUATION of Thought 2** ...": its number, and what follows
-EVALUATION = re.compile(r"[\W_]*evaluation of thought (\d+)(.*)", re.IGNORECASE)
+# "Evaluation of Thought 2: Correct - ...", "- EVALUATION of **Thought 2** ...": its number, and what follows
+EVALUATION = re.compile(r"[\W_]*evaluation[\W_]+of[\W_]+thought[\W_]+(\d+)(.*)", re.IGNORECASE)
 
 # "Conclusion", "3. **Conclusion**", "Conclusion: check it", but not "Step 3: Conclusion" or "Conclusion of part (a)"
 CONCLUSION = re.compile(r"[\W\d_]*conclusion\s*([^\w\s]|_|\Z)", re.IGNORECASE)
