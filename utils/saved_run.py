@@ -60,7 +60,7 @@ class SavedRun:
                 self.take_new_file(create_file(new_path(self.shared["problem"])))
         except (OSError, UnicodeError) as error:
             place = path or self.path or FOLDER
-            raise RunFailed(f"{place}: {describe(error)}; with --run FILE, name a new file in a folder that exists.") from None
+            raise RunFailed(f"{place}: {describe(error)}; name a new file in a folder with --run FILE.") from None
 
     def take_new_file(self, path):
         self.path = path
@@ -128,7 +128,7 @@ def read_run(content, count=None):
     read_fields(fields, RUN_KEYS, RUN_KEYS)  # Raises InvalidThought for another key.
     saved = fields["thoughts"]
     if count is not None and count not in range(len(saved) + 1):
-        raise InvalidThought(f"--after {count} is impossible: thoughts saved: {len(saved)}")
+        raise InvalidThought(f"--after {count} is impossible, it can be from 0 to {len(saved)}")
     thoughts = read_thoughts(saved[:count])
     return {"problem": fields["problem"], "thoughts": thoughts}, last_model(saved)
 
@@ -178,7 +178,7 @@ def load_run(path, count=None, is_shown=False):
     """
     try:
         if path.exists() and not path.is_file() and not is_shown:
-            raise RunFailed(f"{path}: it is a folder or a pipe, and no file in which a run can be resumed.")
+            raise RunFailed(f"{path}: this is a folder or a pipe, and a run is resumed from a file.")
         content = path.read_bytes()
         shared, model = read_run(content, count)
     except (OSError, UnicodeError, InvalidThought) as error:

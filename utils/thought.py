@@ -242,8 +242,9 @@ def check_new_thought(thought, solution_before, is_last_allowed):
     """The rules for a thought that a model has just sent: a saved one is taken as it is. Raises InvalidThought."""
     for evaluation in evaluations(thought):
         if not evaluation.verdict:
-            line = quote(evaluation.line)
-            raise InvalidThought(f"{line} has no verdict after the number: Correct, Minor Issues, Major Error")
+            raise InvalidThought(
+                f"{quote(evaluation.line)} has no verdict after the number: Correct, Minor Issues, Major Error"
+            )
     if ends_run(thought) and finds_major_error(thought) and not is_last_allowed:
         raise InvalidThought("a Major Error cannot end the run; leave the Conclusion Pending")
     apply_changes(solution_before or "", thought.get("solution_changes", ""), must_differ=True)
@@ -255,7 +256,8 @@ def read_fields(fields, keys, required_keys, place=""):
         raise InvalidThought(f"{quote(fields)} is not a mapping; {INDENTATION_RULE}")
     for key in fields:
         if key not in keys:
-            raise InvalidThought(f"line {key.line}: the key {quote(key)} is none of {', '.join(keys)}; {INDENTATION_RULE}")
+            known = ", ".join(keys)
+            raise InvalidThought(f"line {key.line}: the key {quote(key)} is not one of {known}; {INDENTATION_RULE}")
     given = {key: value for key, value in fields.items() if not is_blank(value)}
     for key in required_keys:
         if key not in given:
