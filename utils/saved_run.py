@@ -60,7 +60,7 @@ class SavedRun:
                 self.take_new_file(create_file(new_path(self.shared["problem"])))
         except (OSError, UnicodeError) as error:
             place = path or self.path or FOLDER
-            raise RunFailed(f"{place}: {describe(error)}; name a new file in a folder with --run FILE.") from None
+            raise RunFailed(f"{place}: {describe(error)}; name another new file with --run FILE.") from None
 
     def take_new_file(self, path):
         self.path = path
