@@ -9,12 +9,12 @@ from pocketflow import Node
 from utils.call_llm import call_llm
 from utils.cost import add_costs, format_cost
 from utils.errors import InvalidThought, RunFailed
+from utils.history import format_history
 from utils.plan_format import format_plan_for_prompt, one_line
-from utils.reply import read_reply
+from utils.reply_format import read_reply
 from utils.terminal import print_trace, status_line
-from utils.thought import ends_run, evaluates_thought_before, final_solution, finds_major_error, open_steps
-from utils.thought import solution_so_far
-from utils.trace import format_history, trace_last_thought
+from utils.thought import ends_run, final_solution, find_flaws, open_steps, solution_so_far
+from utils.trace import trace_last_thought
 
 # What every prompt begins with. Edit any sentence: this is plain text, and only three double quotes in a row end it.
 INSTRUCTIONS = r"""You solve a problem one thought at a time. Each reply is one thought: it checks the one before it,
@@ -137,8 +137,8 @@ solution_changes: |-
 ```
 """
 
-# The sentences that end every prompt: plain text, too. {number}, {before} and {step} are filled in and, after a
-# rejection, {reason} and {reply}; any other brace is a brace.
+# The sentences that end every prompt: plain text, too. {number}, {before} and {step} are filled in, and any other brace
+# is a brace.
 TURN = {
     "first": r"""This is Thought 1. There is nothing to evaluate and no plan yet: make one. Then execute its first
 step. If only the Conclusion is left after that step, write the solution now.""",
@@ -157,7 +157,11 @@ solution, and say in it what was not done and which doubts are left. Set `next_t
     "only thought": r"""This is Thought 1. No thought is allowed after this one, and there is nothing to evaluate. Make
 a plan of what you can do now, do it, and write the solution. Say in it what was not done and which doubts are left. The
 whole plan is Done, with the Conclusion, and `next_thought_needed` is false.""",
-    "rejection": r"""Your last reply to this was rejected: {reason}.
+}
+
+# What a prompt ends with after a rejected reply. {reason} and {reply} are filled in.
+REJECTION = {
+    "reason": r"""Your last reply to this was rejected: {reason}.
 The format: one block that begins with the fence ```yaml and the key `current_thinking`, and ends with the fence ```;
 every text a block literal (`|-`) with all its lines indented, code fences too; the statuses Pending, Done and
 Verification Needed; no other keys; the whole plan, with `Conclusion` last; a passage to be changed copied exactly.""",
@@ -301,7 +305,7 @@ def format_rejection(reason, reply):
     demand = "new reply"
     if reply.strip() and not getattr(reply, "fault", None):
         demand = "same reply"
-    text = f"\n\n{TURN['rejection']}\n{TURN[demand]}"
+    text = f"\n\n{REJECTION['reason']}\n{REJECTION[demand]}"
     return fill_in(text, reason=reason, reply=reply)
 
 
@@ -321,20 +325,3 @@ def describe_failure(number, reason, reply, costs):
         f"The last reply:\n{shown}\n\nThought {number}: gave up after {TRIES} rejected replies, which took {took}."
         f" The last one: {reason}.{advice}"
     )
-
-
-def find_flaws(thoughts):
-    """Yield a sentence for each flaw of the last thought that the user should know of, although it was taken."""
-    thought = thoughts[-1]
-    number = thought["thought_number"]
-    is_end = ends_run(thought)
-    if number > 1 and not evaluates_thought_before(thought):
-        end = ", and ends the run" if is_end else ""
-        yield (
-            f"Thought {number} does not evaluate Thought {number - 1}{end}: it has no line that begins with"
-            f' "Evaluation of Thought {number - 1}: Correct", or Minor Issues, or Major Error.'
-        )
-    if is_end and finds_major_error(thought):
-        yield f"Thought {number} ends the run after a Major Error: its correction was not checked."
-    if is_end and solution_so_far(thoughts) is None:
-        yield f"Thought {number} ends the run without a `solution`: its thinking is shown instead."

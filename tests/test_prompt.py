@@ -9,7 +9,7 @@ import pytest
 import nodes
 from tests.loopback import completion
 from tests.replies import THREE_KEYS, WITH_SOLUTION, end, recorded, recorded_problem, recorded_trace, reply
-from utils.reply import read_reply
+from utils.reply_format import read_reply
 
 RUNS = [*THREE_KEYS, *WITH_SOLUTION]
 
@@ -213,7 +213,7 @@ def test_a_turn_has_its_values_filled_in_once_on_one_line_and_any_other_brace_is
 
 
 def test_a_rejected_reply_is_sent_back_as_it_is_with_the_reason(run, monkeypatch):
-    monkeypatch.setitem(nodes.TURN, "rejection", "No {like this}: {reason}!")
+    monkeypatch.setitem(nodes.REJECTION, "reason", "No {like this}: {reason}!")
     bad = reply(plan=["[Odd] {step} {reason} {reply}"])
     first, second = run(replies=[bad]).prompts
     added = second.removeprefix(first.rstrip("\n"))
@@ -233,7 +233,7 @@ def test_a_turn_tells_of_the_last_rejection_and_of_none_of_an_earlier_thought(ru
 
 
 def test_a_reply_that_is_cut_off_or_empty_is_not_sent_back(serve, run, monkeypatch):
-    monkeypatch.setitem(nodes.TURN, "new reply", "Write anew.")
+    monkeypatch.setitem(nodes.REJECTION, "new reply", "Write anew.")
     endpoint = serve(completion("Some wor", "length"), " \n")
     run()
     first, second, third = endpoint.prompts

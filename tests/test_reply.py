@@ -10,7 +10,7 @@ import pytest
 
 from tests.replies import end, recorded, reply
 from utils.errors import InvalidThought
-from utils.reply import read_reply
+from utils.reply_format import read_reply
 
 THINKING = "|-\n  Some work."
 PLAN = """

@@ -187,6 +187,26 @@ def dedent(text):
     return textwrap.dedent(text.rstrip()).strip("\n")
 
 
+# The flaws that are taken but said
+
+
+def find_flaws(thoughts):
+    """Yield a sentence for each flaw of the last thought that the user should know of, although it was taken."""
+    thought = thoughts[-1]
+    number = thought["thought_number"]
+    is_end = ends_run(thought)
+    if number > 1 and not evaluates_thought_before(thought):
+        end = ", and ends the run" if is_end else ""
+        yield (
+            f"Thought {number} does not evaluate Thought {number - 1}{end}: it has no line that begins with"
+            f' "Evaluation of Thought {number - 1}: Correct", or Minor Issues, or Major Error.'
+        )
+    if is_end and finds_major_error(thought):
+        yield f"Thought {number} ends the run after a Major Error: its correction was not checked."
+    if is_end and solution_so_far(thoughts) is None:
+        yield f"Thought {number} ends the run without a `solution`: its thinking is shown instead."
+
+
 # Reading a thought, and the rules about it
 
 
@@ -236,18 +256,6 @@ def check_solution(thought, solution_before):
         solution = thinking_after_evaluations(thought)
     if ends_run(thought) and not solution:
         raise InvalidThought("it ends the run without a solution; write the key solution")
-
-
-def check_new_thought(thought, solution_before, is_last_allowed):
-    """The rules for a thought that a model has just sent: a saved one is taken as it is. Raises InvalidThought."""
-    for evaluation in evaluations(thought):
-        if not evaluation.verdict:
-            raise InvalidThought(
-                f"{quote(evaluation.line)} has no verdict after the number: Correct, Minor Issues, Major Error"
-            )
-    if ends_run(thought) and finds_major_error(thought) and not is_last_allowed:
-        raise InvalidThought("a Major Error cannot end the run; leave the Conclusion Pending")
-    apply_changes(solution_before or "", thought.get("solution_changes", ""), must_differ=True)
 
 
 def read_fields(fields, keys, required_keys, place=""):

@@ -1,4 +1,4 @@
-"""Thoughts as text: the history for the prompt, and the trace for the user.
+"""Thoughts as text, for the user.
 
 The trace comes in blocks for utils/terminal.py, a block at a time: a list of lines, each with its style. The style is
 "plain", "heading", "unchanged", "doubt" or "error".
@@ -6,54 +6,11 @@ The trace comes in blocks for utils/terminal.py, a block at a time: a list of li
 
 import textwrap
 
-from utils.cost import format_count
-from utils.plan_format import compare_plans, format_plan
+from utils.plan_format import compare_plans
 from utils.solution import read_changes
 from utils.thought import MAJOR, MINOR, UNSURE, final_solution, read_evaluation
 
 VERDICT_STYLES = {MINOR: "doubt", MAJOR: "error"}
-
-
-# The history
-
-
-def format_history(thoughts):
-    """All thoughts in full, str, each with the lines of its plan that the plan before did not have."""
-    if not thoughts:
-        return "No previous thoughts yet."
-    texts = []
-    plan_before = []
-    for thought in thoughts:
-        texts.append(format_past_thought(thought, plan_before))
-        plan_before = thought["planning"]
-    return "\n--------------------\n".join(texts)
-
-
-def format_past_thought(thought, plan_before):
-    name = f"Thought {thought['thought_number']}"
-    thinking = textwrap.indent(thought["current_thinking"], "    ")
-    plan = textwrap.indent(format_plan_news(thought["planning"], plan_before), "    ")
-    heading_of_plan = f"  Plan Status After {name}"
-    if plan_before:
-        heading_of_plan += " (what changed)"
-    lines = [f"{name}:", "  Thinking:", thinking]
-    if "solution" in thought:
-        lines.append("  Solution: written")
-    if "solution_changes" in thought:
-        count = len(read_changes(thought["solution_changes"]))
-        lines.append(f"  Solution: changed in {format_count(count, 'places')}")
-    return "\n".join([*lines, f"{heading_of_plan}:", plan])
-
-
-def format_plan_news(plan, plan_before):
-    """The lines of the plan that the plan before did not have: after the first thought, all of them."""
-    if not plan_before:
-        return format_plan(plan)
-    new_lines = [line.text for line in compare_plans(plan, plan_before) if line.is_new]
-    return "\n".join(new_lines) or "(nothing)"
-
-
-# The trace
 
 
 def trace_run(problem, thoughts):

@@ -1,11 +1,12 @@
-"""A model's reply: finding the thought in it. INSTRUCTIONS in nodes.py describes the format."""
+"""A model's reply: finding the thought in it, and the rules for replies alone. INSTRUCTIONS in nodes.py describes the format."""
 
 import re
 import textwrap
 
 from utils.errors import InvalidThought, quote
 from utils.plain_yaml import load_yaml
-from utils.thought import REPLY_KEYS, check_new_thought, read_thought
+from utils.solution import apply_changes
+from utils.thought import REPLY_KEYS, ends_run, evaluations, finds_major_error, read_thought
 
 FENCE = "```"
 FIRST_KEY = "current_thinking:"
@@ -31,6 +32,18 @@ def read_reply(reply, number, plan_before, solution_before, is_last_allowed):
     thought = read_thought(fields, number, plan_before, solution_before)
     check_new_thought(thought, solution_before, is_last_allowed)
     return thought
+
+
+def check_new_thought(thought, solution_before, is_last_allowed):
+    """The rules for a thought that a model has just sent: a saved one is taken as it is. Raises InvalidThought."""
+    for evaluation in evaluations(thought):
+        if not evaluation.verdict:
+            raise InvalidThought(
+                f"{quote(evaluation.line)} has no verdict after the number: Correct, Minor Issues, Major Error"
+            )
+    if ends_run(thought) and finds_major_error(thought) and not is_last_allowed:
+        raise InvalidThought("a Major Error cannot end the run; leave the Conclusion Pending")
+    apply_changes(solution_before or "", thought.get("solution_changes", ""), must_differ=True)
 
 
 def find_thought(reply):

@@ -1,0 +1,43 @@
+"""The thoughts so far as text, for the prompt."""
+
+import textwrap
+
+from utils.cost import format_count
+from utils.plan_format import compare_plans, format_plan
+from utils.solution import read_changes
+
+
+def format_history(thoughts):
+    """All thoughts in full, str, each with the lines of its plan that the plan before did not have."""
+    if not thoughts:
+        return "No previous thoughts yet."
+    texts = []
+    plan_before = []
+    for thought in thoughts:
+        texts.append(format_past_thought(thought, plan_before))
+        plan_before = thought["planning"]
+    return "\n--------------------\n".join(texts)
+
+
+def format_past_thought(thought, plan_before):
+    name = f"Thought {thought['thought_number']}"
+    thinking = textwrap.indent(thought["current_thinking"], "    ")
+    plan = textwrap.indent(format_plan_news(thought["planning"], plan_before), "    ")
+    heading_of_plan = f"  Plan Status After {name}"
+    if plan_before:
+        heading_of_plan += " (what changed)"
+    lines = [f"{name}:", "  Thinking:", thinking]
+    if "solution" in thought:
+        lines.append("  Solution: written")
+    if "solution_changes" in thought:
+        count = len(read_changes(thought["solution_changes"]))
+        lines.append(f"  Solution: changed in {format_count(count, 'places')}")
+    return "\n".join([*lines, f"{heading_of_plan}:", plan])
+
+
+def format_plan_news(plan, plan_before):
+    """The lines of the plan that the plan before did not have: after the first thought, all of them."""
+    if not plan_before:
+        return format_plan(plan)
+    new_lines = [line.text for line in compare_plans(plan, plan_before) if line.is_new]
+    return "\n".join(new_lines) or "(nothing)"
