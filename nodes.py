@@ -6,8 +6,8 @@ import time
 
 from pocketflow import Node
 
-from utils.call_llm import call_llm
-from utils.cost import add_costs, format_cost
+from utils.call_llm import Reply, call_llm
+from utils.cost import add_costs, format_cost, keep_known
 from utils.errors import InvalidThought, RunFailed
 from utils.history import format_history
 from utils.plan_format import format_plan_for_prompt, one_line
@@ -183,8 +183,8 @@ class ChainOfThoughtNode(Node):
     Shared store: "problem" str; "thoughts" list of thoughts, as in utils/thought.py; "current_thought_number" int;
     "solution" str or None. Only "problem" need be given.
     max_thoughts: the limit. save: None, or a function that is given the shared store after every thought. call_llm: a
-    function from a prompt, str, to a reply, str or None, which may have a cost and a fault like the Reply in
-    utils/call_llm.py; without one, call_llm of this module is asked.
+    function from a prompt, str, to the reply: a str, None if it is empty, or a Reply, as in utils/call_llm.py; by
+    default the call_llm imported above.
     costs: what each reply took, the rejected ones included, as in utils/cost.py.
     """
 
@@ -216,38 +216,36 @@ class ChainOfThoughtNode(Node):
         """Ask until a reply is a valid thought, each time with what was wrong with the last one."""
         number = prep_res["current_thought_number"]
         turn = format_turn(prep_res, self.max_thoughts)
+        plan_before, solution_before = prep_res["last_plan_structure"], prep_res["solution_text"]
+        is_last_allowed = number >= self.max_thoughts
         rejection = ""
-        costs = []
+        replies = []
         for attempt in range(1, TRIES + 1):
-            reply, cost = self.ask(prep_res, turn + rejection, attempt)
-            costs.append(cost)
+            reply = self.ask(prep_res, turn + rejection, attempt)
+            replies.append(reply)
             try:
-                plan, solution = prep_res["last_plan_structure"], prep_res["solution_text"]
-                thought = read_reply(reply, number, plan, solution, is_last_allowed=number >= self.max_thoughts)
-                return {**thought, "cost": add_costs(costs)}
+                thought = read_reply(reply, number, plan_before, solution_before, is_last_allowed)
             except InvalidThought as error:
-                if attempt == TRIES:
-                    raise RunFailed(describe_failure(number, error, reply, costs)) from None
-                log.warning(f"Thought {number}: the reply was rejected: {error}. Asking again.")
-                rejection = format_rejection(error, reply)
+                reason = str(error)
+                log.warning(f"Thought {number}: reply {attempt} of {TRIES} was rejected: {reason}.")
+                rejection = format_rejection(reason, reply)
+            else:
+                return {**thought, "cost": total_cost(replies)}
+        raise RunFailed(describe_failure(number, reason, replies))
 
     def ask(self, prep_res, turn, attempt):
-        """The reply to a prompt that ends with this turn, and what it cost."""
+        """The Reply to a prompt that ends with this turn."""
         name = f"Thought {prep_res['current_thought_number']}"
         log.debug(f"=== {name}, try {attempt}: the turn ===\n{turn}")
-        ask_model = self.call_llm or call_llm  # looked up now: that of the module may have been replaced
+        ask_model = self.call_llm or call_llm
         start = time.monotonic()
         with status_line(name):
-            reply = ask_model(build_prompt(prep_res, turn))
+            answer = ask_model(build_prompt(prep_res, turn))
         seconds = round(time.monotonic() - start, 1)
-        cost = {"requests": 1, "seconds": seconds, **getattr(reply, "cost", {})}
-        self.costs.append(cost)
-        if reply is None:
-            reply = ""
-        if not isinstance(reply, str):
-            raise TypeError(f"call_llm must return a str or None, not {type(reply).__name__}")
-        log.debug(f"=== {name}, try {attempt}: the reply ({format_cost(cost)}) ===\n{reply}")
-        return reply, cost
+        reply = make_reply(answer, seconds)
+        self.costs.append(reply.cost)
+        log.debug(f"=== {name}, try {attempt}: the reply ({format_cost(reply.cost)}) ===\n{reply.text}")
+        return reply
 
     def post(self, shared, prep_res, exec_res):
         thoughts = shared["thoughts"]
@@ -300,13 +298,26 @@ def choose_task(prep_res, open_count, is_last_allowed):
     return "no solution"
 
 
+def make_reply(answer, seconds):
+    """The Reply in what call_llm has returned after so many seconds: a Reply, a str, or None."""
+    if not isinstance(answer, Reply):
+        answer = Reply(answer)
+    text, cost, fault = answer
+    if text is None:
+        text = ""
+    if not isinstance(text, str):
+        raise TypeError(f"call_llm returned {type(text).__name__}, and a reply is a str, or None if it is empty")
+    known_cost = {**keep_known(cost), "requests": 1, "seconds": seconds}
+    return Reply(text, known_cost, fault)
+
+
 def format_rejection(reason, reply):
     """The end of the turn after a rejected reply, with the reply, unless it is empty or cannot be mended."""
     demand = "new reply"
-    if reply.strip() and not getattr(reply, "fault", None):
+    if reply.text.strip() and not reply.fault:
         demand = "same reply"
     text = f"\n\n{REJECTION['reason']}\n{REJECTION[demand]}"
-    return fill_in(text, reason=reason, reply=reply)
+    return fill_in(text, reason=reason, reply=reply.text)
 
 
 def fill_in(text, **values):
@@ -314,12 +325,17 @@ def fill_in(text, **values):
     return re.sub(r"\{(\w+)\}", lambda found: str(values.get(found[1], found[0])), text)  # "{step}" by values["step"]
 
 
-def describe_failure(number, reason, reply, costs):
-    """Why no thought came of the last of several replies: for the user."""
-    shown = reply.strip() or "(it is empty)"
-    took = format_cost(add_costs(costs))
+def total_cost(replies):
+    return add_costs([reply.cost for reply in replies])
+
+
+def describe_failure(number, reason, replies):
+    """Why no thought came of several replies, with the last one and the reason why it was rejected: for the user."""
+    last = replies[-1]
+    shown = last.text.strip() or "(it is empty)"
+    took = format_cost(total_cost(replies))
     advice = ""
-    if not getattr(reply, "fault", None):  # Of a refusal, the reason says all.
+    if not last.fault:  # Of a refusal, the reason says all.
         advice = " The model may not manage the format, or an edit broke it: a run with -v shows every reply."
     return (
         f"The last reply:\n{shown}\n\nThought {number}: gave up after {TRIES} rejected replies, which took {took}."

@@ -8,8 +8,10 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 
 import pytest
+import yaml
 from pocketflow import Flow, Node
 
 import nodes
@@ -18,6 +20,7 @@ from nodes import ChainOfThoughtNode
 from tests.conftest import MAIN, run_command, run_python
 from tests.loopback import completion, error
 from tests.replies import Model, end, reply
+from utils.call_llm import Reply
 from utils.errors import RunFailed
 
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # Python expects only ASCII then.
@@ -279,6 +282,7 @@ def test_a_function_can_end_the_run_with_a_line(fail):
         (OSError("Their disk is full"), "OSError: Their disk is full"),
         (AssertionError("Their bug"), "AssertionError: Their bug"),
         (42, "int"),
+        (Reply(b"bytes"), "bytes"),
     ],
 )
 def test_anything_else_that_a_function_raises_is_shown_with_its_traceback(fail, answer, said):
@@ -368,7 +372,7 @@ def take(clock):
     def make_reply(seconds, text, **cost):
         def answer():
             clock[0] += seconds
-            return type("Reply", (str,), {"cost": cost})(text)
+            return Reply(text, cost)
 
         return answer
 
@@ -381,6 +385,25 @@ def test_a_thought_and_the_node_have_the_costs_of_all_replies_the_rejected_ones_
     create_chain_of_thought_flow(node).run(shared)
     assert shared["thoughts"][1]["cost"] == {"model": "small", "requests": 2, "seconds": 0.3}
     assert node.costs[2]["seconds"] == 0.2
+
+
+@pytest.mark.parametrize("number", [None, 5.5, float("nan"), Decimal(5), "5", True])
+@pytest.mark.parametrize("model", [None, 5, " ", "m\x1b"])
+def test_what_is_no_cost_is_left_out(run, number, model):
+    cost = {"prompt_tokens": number, "completion_tokens": 5, "model": model, "price": 1}
+    assert run("--run=x.yaml", replies=[FIRST, Reply(LAST, cost)]).err == ""
+    assert run("--show=x.yaml").status == 0
+    thoughts = yaml.safe_load(pathlib.Path("x.yaml").read_text())["thoughts"]
+    assert set(thoughts[1]["cost"]) == {"requests", "seconds", "completion_tokens"}
+
+
+def test_a_reply_with_odd_costs_is_as_good_as_one_without(run):
+    assert run(replies=[Reply(FIRST, None), Reply(LAST, 5)]).status == 0
+
+
+def test_a_reply_with_a_fault_is_rejected_for_it(run):
+    err = run(replies=[FIRST, Reply(LAST, fault="it is late"), LAST]).err
+    assert "it is late" in err
 
 
 def test_the_last_line_sums_up_the_run_and_what_it_took(run, take):

@@ -9,6 +9,7 @@ import pytest
 import nodes
 from tests.loopback import completion
 from tests.replies import THREE_KEYS, WITH_SOLUTION, end, recorded, recorded_problem, recorded_trace, reply
+from utils.call_llm import Reply
 from utils.reply_format import read_reply
 
 RUNS = [*THREE_KEYS, *WITH_SOLUTION]
@@ -251,6 +252,6 @@ def test_every_example_in_the_instructions_can_be_read_as_a_reply():
     assert len(examples) >= 2
     plan, solution = [], None
     for example in examples:
-        thought = read_reply(example, 30, plan, solution, is_last_allowed=False)
+        thought = read_reply(Reply(example), 30, plan, solution, is_last_allowed=False)
         plan = thought["planning"]
         solution = thought.get("solution", solution)

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from tests.replies import end, recorded, reply
+from utils.call_llm import Reply
 from utils.errors import InvalidThought
 from utils.reply_format import read_reply
 
@@ -30,7 +31,7 @@ def read():
     """read(text) is the thought in the reply `text`, a first one."""
 
     def read_first_reply(text, solution=None):
-        return read_reply(text, number=1, plan_before=[], solution_before=solution, is_last_allowed=False)
+        return read_reply(Reply(text), number=1, plan_before=[], solution_before=solution, is_last_allowed=False)
 
     return read_first_reply
 

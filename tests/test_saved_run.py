@@ -134,14 +134,15 @@ def test_a_single_thought_can_be_thought_anew(command, whole):
     ("--resume", "", "second"),
     ("--resume", "environment", "environment"),
     ("--resume --model third", "environment", "third"),
+    ("--after 0", "", "second"),
 ])
 def test_a_run_keeps_its_last_model_unless_another_is_named(serve, command, monkeypatch, line, variable, model):
-    endpoint = serve(*REPLIES)
+    endpoint = serve(REPLIES[0], "A rejected reply.", *REPLIES[1:])
     command("--step --model first", None)
     command("--step --model second --resume", None)
     monkeypatch.setenv("OPENAI_MODEL", variable)
     command(f"--step {line}", None)
-    assert endpoint.requests[2]["body"]["model"] == model
+    assert endpoint.requests[3]["body"]["model"] == model
 
 
 # The latest run

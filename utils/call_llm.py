@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import sys
+import typing
 
 sys.path.append(str(pathlib.Path(__file__).parents[1]))  # so that this file can be run on its own
 
@@ -22,11 +23,16 @@ FAULTS = {
 }
 
 
-class Reply(str):
-    """A model's reply. cost: a dict of its model and tokens; fault: why it cannot be a thought, or None."""
+class Reply(typing.NamedTuple):
+    """A model's reply.
 
-    cost = {}
-    fault = None
+    text: str; cost: {"model": str, "prompt_tokens": int, "cached_tokens": int, "completion_tokens": int}, as far as
+    known; fault: why it cannot be a thought, str or None.
+    """
+
+    text: str
+    cost: dict = {}
+    fault: str | None = None
 
 
 def call_llm(prompt, model=None, default_model=DEFAULT_MODEL):
@@ -97,10 +103,8 @@ def read_answer(answer, model):
     content = read_content(message)
     if not content.strip() and (choice.get("error") or answer.get("error")):
         raise ValueError  # call_llm says what the error is.
-    reply = Reply(content)
-    reply.fault = find_fault(choice)
-    reply.cost = {"model": model, **read_usage(answer.get("usage"))}
-    return reply
+    cost = {"model": model, **read_usage(answer.get("usage"))}
+    return Reply(content, cost, find_fault(choice))
 
 
 def read_content(message):
@@ -124,13 +128,13 @@ def find_fault(choice):
 
 
 def read_usage(usage):
-    """The tokens, as far as the server reports them in whole numbers."""
+    """The tokens, as far as the server reports them."""
     try:
         details = usage.get("prompt_tokens_details") or {}
         numbers = {**usage, **details}
     except (TypeError, AttributeError):
         return {}
-    return {key: numbers[key] for key in TOKEN_KEYS if type(numbers.get(key)) is int}
+    return {key: numbers[key] for key in TOKEN_KEYS if key in numbers}
 
 
 if __name__ == "__main__":
@@ -138,4 +142,4 @@ if __name__ == "__main__":
         reply = call_llm("Reply with one word: ready")
     except RunFailed as failure:
         sys.exit(str(failure))
-    print(f"{reply.cost['model']}: {reply.fault or reply}")
+    print(f"{reply.cost['model']}: {reply.fault or reply.text}")

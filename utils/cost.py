@@ -1,10 +1,25 @@
 """What thoughts cost: {"model": str, "requests": int, "seconds": float, "prompt_tokens": int, ...}, as far as known."""
 
 from utils.errors import InvalidThought
+from utils.plain_yaml import CONTROL_CHARACTER
 
 TOKEN_KEYS = ("prompt_tokens", "cached_tokens", "completion_tokens")
 NUMBER_KEYS = ("requests", "seconds", *TOKEN_KEYS)
 READERS = {"model": str.strip, "requests": int, "seconds": float, **dict.fromkeys(TOKEN_KEYS, int)}
+
+
+def keep_known(cost):
+    """What can be added up and saved of the cost in a Reply: the name of the model, and whole numbers of tokens."""
+    if not isinstance(cost, dict):
+        return {}
+    known = {}
+    model = cost.get("model")
+    if isinstance(model, str) and model.strip() and not CONTROL_CHARACTER.search(model):
+        known["model"] = model
+    for key in TOKEN_KEYS:
+        if type(cost.get(key)) is int:  # True would be an int, too.
+            known[key] = cost[key]
+    return known
 
 
 def read_cost(fields):

@@ -19,16 +19,16 @@ THINK_PART_END = re.compile(r"^(?=\S).*</(?:think|thinking|reasoning)>", re.MULT
 
 
 def read_reply(reply, number, plan_before, solution_before, is_last_allowed):
-    """Read a thought from a model's reply, str. If that has a `fault`, str, this is why it cannot be a thought.
+    """Read a thought from a Reply, as in utils/call_llm.py.
 
     number, plan_before, solution_before: as for read_thought; is_last_allowed: whether no thought may follow.
     Returns a thought as in utils/thought.py. Raises InvalidThought.
     """
-    if getattr(reply, "fault", None):
+    if reply.fault:
         raise InvalidThought(reply.fault)
-    if not reply.strip():
+    if not reply.text.strip():
         raise InvalidThought("it is empty")
-    fields = load_yaml(find_thought(reply))
+    fields = load_yaml(find_thought(reply.text))
     thought = read_thought(fields, number, plan_before, solution_before)
     check_new_thought(thought, solution_before, is_last_allowed)
     return thought
@@ -46,9 +46,9 @@ def check_new_thought(thought, solution_before, is_last_allowed):
     apply_changes(solution_before or "", thought.get("solution_changes", ""), must_differ=True)
 
 
-def find_thought(reply):
+def find_thought(text):
     """The YAML of the thought: it stands in a fenced block, and begins with the line "current_thinking:"."""
-    lines = drop_think_part(reply).split("\n")
+    lines = drop_think_part(text).split("\n")
     start = find_start(lines)
     check_before(lines[:start])
     end = find_end(lines, start)
@@ -56,9 +56,9 @@ def find_thought(reply):
     return "\n".join(lines[start:end])
 
 
-def drop_think_part(reply):
+def drop_think_part(text):
     """What follows the think part, if there is one. A text that is indented as a whole is dedented."""
-    text = textwrap.dedent(reply.replace("\r\n", "\n"))
+    text = textwrap.dedent(text.replace("\r\n", "\n"))
     return textwrap.dedent(THINK_PART_END.split(text)[-1])
 
 
