@@ -10,6 +10,7 @@ import pathlib
 import shlex
 import signal
 import sys
+import threading
 import traceback
 
 try:
@@ -17,10 +18,10 @@ try:
     from nodes import MAX_THOUGHTS, ChainOfThoughtNode, build_prompt, format_turn
     from utils.call_llm import DEFAULT_MODEL, call_llm as call_openai
     from utils.cost import add_costs, format_cost, format_count
-    from utils.errors import RunFailed, quote
-    from utils.saved_run import FOLDER, SavedRun, latest_path, load_run
-    from utils.terminal import LogHandler, is_terminal, print_text, print_trace
-    from utils.thought import final_solution, solution_so_far
+    from utils.errors import RunFailed
+    from utils.saved_run import FOLDER, SavedRun, check_regular_file, latest_path, load_run
+    from utils.terminal import LogHandler, PipeClosed, is_terminal, print_text, print_trace
+    from utils.thought import check_problem, final_solution, is_over, solution_so_far
     from utils.trace import trace_run
 except ModuleNotFoundError as error:
     if error.name not in ("pocketflow", "yaml"):
@@ -41,165 +42,198 @@ log = logging.getLogger("chain_of_thought")
 def main(argv=None, call_llm=None):
     """Run the program and return its exit status. Raises SystemExit for --help and unknown options, as argparse does.
 
-    argv: the arguments, list of str (default: sys.argv[1:]); call_llm: a function from a prompt, str, to a reply, str,
-    that is asked instead of the OpenAI client.
+    argv: the arguments, list of str (default: sys.argv[1:]); call_llm: a function from a prompt to a reply, as for a
+    ChainOfThoughtNode, that is asked instead of the OpenAI client.
     """
     args = build_parser().parse_args(argv)
     set_up_output(args.verbose)
-    with one_interrupt():
-        try:
-            status = run_program(args, call_llm)
-            drop_unwritten_output()
-            return status
-        except RunFailed as failure:  # before it began: the arguments ask for what cannot be done
-            log.error(failure)
-            return 2
-        except KeyboardInterrupt:
-            log.error("Interrupted.")
-            return 130
-
-
-def run_program(args, call_llm):
-    """From the arguments to the exit status. Raises RunFailed before it asks, prints or saves anything."""
-    run = open_run(args)
-    ask_openai = functools.partial(call_openai, model=args.model, default_model=run.model or DEFAULT_MODEL)
-    node = ChainOfThoughtNode(args.max_thoughts, run.save, call_llm or ask_openai)
     try:
-        if args.show is None and not args.show_prompt:
-            run.open_file(args.run)
-        status, message = act(args, run, node)
-        finish(args, run, node, message)
-        return status
+        run = open_run(args)
+    except RunFailed as failure:  # The arguments ask for what cannot be done.
+        log.error(failure)
+        return 2
     except KeyboardInterrupt:
-        finish(args, run, node, "Interrupted.")
+        with interrupts_ignored():
+            log.error("Interrupted.")
         return 130
+    node = create_node(args, run, call_llm)
+    status, message = 0, ""
+    try:
+        act(args, run, node)
+    except PipeClosed:
+        status = 1
+    except RunFailed as failure:
+        status, message = 1, str(failure)
+    except KeyboardInterrupt:
+        status, message = 130, "Interrupted."
+    except Exception:
+        status, message = 1, f"{traceback.format_exc()}This exception ended the run."
+    with interrupts_ignored():
+        return finish(args, run, node, status, message)
 
 
 # Before the run
 
 
 def open_run(args):
-    """The SavedRun that the arguments begin with."""
+    """The SavedRun that the arguments begin with, saved if anything will be asked. Raises RunFailed."""
+    check_options(args)
     if args.show is not None:
-        check_options_of_show(args)
-        return load(args, args.show)
+        return load_run(find_file(args.show), args.after)
     if args.resume is not None or args.after is not None:
-        run = load(args, args.resume or LATEST)
+        run = load_unfinished_run(args)
     else:
-        problem = DEFAULT_PROBLEM if args.problem is None else read_problem(args.problem)
-        run = SavedRun({"problem": problem, "thoughts": []})
-    check_that_it_can_go_on(args, run)
+        run = SavedRun({"problem": read_problem(args.problem)})
+    if len(run.thoughts) >= limit_of(args):
+        raise RunFailed(f"--max-thoughts must be at least {len(run.thoughts) + 1}.")
+    if asks_model(args):
+        run.save_first(args.run)
     return run
 
 
-def check_options_of_show(args):
-    options = {**vars(args), "show": None, "after": None, "quiet": False}
-    if options != vars(build_parser().parse_args([])):
+def check_options(args):
+    given = {name for name, value in vars(args).items() if value is not None and value is not False}
+    if "show" in given and given - {"show", "after", "quiet"}:
         raise RunFailed("--show goes with --after and --quiet only.")
-
-
-def load(args, path):
-    """The SavedRun in the file at path, or in that of the LATEST."""
-    if args.problem is not None:
+    if "problem" in given and given & {"resume", "after"}:
         raise RunFailed("--resume and --after continue a saved problem, so leave out --problem.")
+
+
+def asks_model(args):
+    return args.show is None and not args.show_prompt
+
+
+def limit_of(args):
+    return MAX_THOUGHTS if args.max_thoughts is None else args.max_thoughts
+
+
+def find_file(path):
+    """The path, or that of the LATEST run."""
     if path is not LATEST:
-        return load_run(path, args.after, is_shown=args.show is not None)
-    path = latest_path()
+        return path
+    latest = latest_path()
+    log.warning(f"The latest run is {latest}.")
+    return latest
+
+
+def load_unfinished_run(args):
+    path = find_file(args.resume or LATEST)
+    check_regular_file(path)
     run = load_run(path, args.after)
-    log.warning(f"The latest run is {path}: {quote(run.shared['problem'])}")
+    if is_over(run.thoughts):
+        file = shlex.quote(str(path))
+        number = len(run.thoughts)
+        raise RunFailed(f"Thought {number} ends the run: use --show {file}, or --resume {file} --after {number - 1}.")
     return run
 
 
 def read_problem(argument):
-    """The problem, str; "-" is standard input."""
+    """The problem, str. argument: a text, "-" for standard input, or None for the default."""
+    if argument is None:
+        return DEFAULT_PROBLEM
     try:
-        if argument == "-":
-            argument = open(0, encoding="utf-8-sig", closefd=False).read().rstrip("\n")
-        argument.encode()  # Raises UnicodeError for bytes that are not UTF-8.
+        text = read_standard_input() if argument == "-" else argument
+        text.encode()  # Raises UnicodeError for bytes that are not UTF-8.
     except (OSError, UnicodeError) as error:
         raise RunFailed(f"--problem cannot be read: {error}. It must be UTF-8, and so must the locale.") from None
-    if not argument.strip():
-        raise RunFailed("--problem is blank.")
-    return argument.replace("\r\n", "\n")
+    problem = text.replace("\r\n", "\n")
+    try:
+        check_problem(problem)
+    except ValueError as error:
+        raise RunFailed(f"--problem: {error}.") from None
+    return problem
 
 
-def check_that_it_can_go_on(args, run):
-    number = len(run.thoughts)
-    if final_solution(run.thoughts):
-        file = shlex.quote(str(run.source))
-        raise RunFailed(f"The run is solved: use --show {file}, or --resume {file} --after {number - 1}.")
-    if number >= args.max_thoughts:
-        raise RunFailed(f"--max-thoughts must be at least {number + 1}.")
+def read_standard_input():
+    if os.isatty(0):
+        log.warning("Type the problem, and end it with Ctrl-D on a line of its own (on Windows: Ctrl-Z and Enter).")
+    with open(0, encoding="utf-8-sig", closefd=False) as standard_input:
+        return standard_input.read().rstrip("\n")
 
 
 # The run
 
 
+def create_node(args, run, call_llm):
+    if call_llm is None:
+        default_model = run.model or DEFAULT_MODEL
+        call_llm = functools.partial(call_openai, model=args.model, default_model=default_model)
+    return ChainOfThoughtNode(limit_of(args), run.save, call_llm)
+
+
 def act(args, run, node):
-    """Do what the arguments ask for. Returns the exit status, and what to tell the user or ""."""
-    try:
-        if args.show_prompt:
-            return show_prompt(run, node)
-        if args.show is not None:
-            return show(args, run)
-        return think(args, run, node)
-    except RunFailed as failure:
-        return 1, str(failure)
-    except Exception:
-        return 1, f"{traceback.format_exc()}This exception ended the run."
+    """Print what the arguments ask for."""
+    if args.show is not None:
+        show(args, run)
+    elif args.show_prompt:
+        show_prompt(run, node)
+    elif args.quiet:
+        with contextlib.redirect_stdout(io.StringIO()):
+            think(args, run, node)
+        print_solution(final_solution(run.thoughts))
+    else:
+        think(args, run, node)
+
+
+def show(args, run):
+    if args.quiet:
+        print_solution(final_solution(run.thoughts) or solution_so_far(run.thoughts))
+    else:
+        print_trace(trace_run(run.shared["problem"], run.thoughts))
 
 
 def show_prompt(run, node):
     prep_res = node.prep(run.shared)
     turn = format_turn(prep_res, node.max_thoughts)
     print_text(build_prompt(prep_res, turn))
-    return 0, ""
-
-
-def show(args, run):
-    final = final_solution(run.thoughts)
-    solution = final or solution_so_far(run.thoughts)
-    if not args.quiet:
-        print_trace(trace_run(run.shared["problem"], run.thoughts))
-    elif solution:
-        print_text(f"{solution}\n")
-    if final:
-        return 0, ""
-    thoughts = format_count(len(run.thoughts), "thoughts")
-    return 1, f"Not finished after {thoughts}: the solution is missing or not checked."
 
 
 def think(args, run, node):
-    with contextlib.redirect_stdout(io.StringIO()) if args.quiet else contextlib.nullcontext():
-        if not args.step or not run.thoughts:
-            print_trace(trace_run(run.shared["problem"], run.thoughts))
-        if args.step:
-            node.run(run.shared)
-        else:
-            create_chain_of_thought_flow(node).run(run.shared)
-    run.close()  # This saves it, if the last save has failed.
-    solution = final_solution(run.thoughts)
-    if args.quiet and solution:
-        print_text(f"{solution}\n")
-    if args.step and run.last_save_failed:
-        return 1, "The thought is not saved."
+    if not args.step or not run.thoughts:
+        print_trace(trace_run(run.shared["problem"], run.thoughts))
+    if args.step:
+        node.run(run.shared)
+    else:
+        create_chain_of_thought_flow(node).run(run.shared)
+
+
+def print_solution(solution):
     if solution:
-        return 0, ""
-    if len(run.thoughts) >= node.max_thoughts:
-        return 1, describe_limit(run)
-    return 0, f"Stopped after Thought {len(run.thoughts)}."
+        print_text(f"{solution}\n")
 
 
 # After the run
 
 
-def finish(args, run, node, message):
-    """Save what is not saved yet, say the message and how to go on, and sum up."""
-    run.close()
+def finish(args, run, node, status, message):
+    """Save what is not saved yet, say how the run has ended and how to go on, and sum up. Returns the exit status."""
+    if asks_model(args):
+        run.close()
+    if status == 0:
+        status, message = describe_end(args, run)
     if message:
-        log.error(message + how_to_continue(args, run))
-    if node.costs:
-        log.info(sum_up(run, node.costs))
+        level = logging.ERROR if status else logging.WARNING
+        log.log(level, " ".join([message, *hints(args, run)]))
+    if args.show is not None:
+        sum_up_shown(run.thoughts)
+    elif node.costs:
+        sum_up(run, node.costs)
+    drop_unwritten_output()
+    return status
+
+
+def describe_end(args, run):
+    """The exit status of what has not failed, and what to tell the user or ""."""
+    number = len(run.thoughts)
+    if args.step and run.count_unsaved():
+        return 1, f"Stopped after Thought {number}."
+    if args.show_prompt or is_over(run.thoughts):
+        return 0, ""
+    if args.show is not None:
+        return 1, f"Not finished after {format_count(number, 'thoughts')}: the solution is missing or not checked."
+    if number >= limit_of(args):
+        return 1, describe_limit(run)
+    return 0, f"Stopped after Thought {number}."
 
 
 def describe_limit(run):
@@ -209,23 +243,17 @@ def describe_limit(run):
     return message
 
 
-def how_to_continue(args, run):
-    """The end of a message: a command that can be pasted, or "" if there is nothing to go on with."""
-    if args.show is not None or args.show_prompt:
-        return ""
-    if run.content and final_solution(run.thoughts):
-        return f" To print the run: {show_command(run)}"
-    if run.content:
-        words = ["--resume", str(run.path)]
-    elif run.source:
-        words = ["--resume", str(run.source)]
-        if args.after is not None:
-            words += ["--after", str(args.after)]
-        if args.run:
-            words += ["--run", str(args.run)]
-    else:
-        return ""
-    return " To continue: " + command(words + options_of_run(args, run))
+def hints(args, run):
+    """Yield what follows a message: what is not saved, and a command that can be pasted."""
+    if not asks_model(args):
+        return
+    if run.count_unsaved():
+        yield f"Not saved: {format_count(run.count_unsaved(), 'thoughts')}."
+    if run.is_saved() and is_over(run.thoughts):
+        yield f"To print the run: {show_command(run)}"
+    elif os.path.exists(run.path):
+        words = ["--resume", str(run.path), *options_of_run(args, run)]
+        yield f"To continue: {command(words)}"
 
 
 def show_command(run):
@@ -240,7 +268,7 @@ def options_of_run(args, run):
     words = []
     if args.model:
         words += ["--model", args.model]
-    limit = args.max_thoughts
+    limit = limit_of(args)
     if len(run.thoughts) >= limit:
         limit *= 2  # With the same limit, nothing would be thought.
     if limit != MAX_THOUGHTS:
@@ -252,13 +280,16 @@ def options_of_run(args, run):
 
 
 def sum_up(run, costs):
-    """Such as: 2 thoughts, saved in runs/x.yaml. This took 3 requests, 61.2 seconds (gpt-6-luna)."""
+    """Log such as: 2 thoughts, saved in runs/x.yaml. This took 3 requests, 61.2 seconds (gpt-6-luna)."""
     thoughts = format_count(len(run.thoughts), "thoughts")
-    if run.is_saved():
-        thoughts += f", saved in {run.path}"
-    elif run.has_unsaved_thoughts():
-        thoughts += ", not saved"
-    return f"{thoughts}. This took {format_cost(add_costs(costs))}."
+    place = f"saved in {run.path}" if run.is_saved() else "not all of them saved"
+    log.info(f"{thoughts}, {place}. This took {format_cost(add_costs(costs))}.")
+
+
+def sum_up_shown(thoughts):
+    costs = [thought["cost"] for thought in thoughts if "cost" in thought]
+    if costs:
+        log.info(f"{format_count(len(thoughts), 'thoughts')}. They took {format_cost(add_costs(costs))}.")
 
 
 # The process
@@ -269,11 +300,11 @@ def build_parser():
     add = parser.add_argument
     add("--problem", metavar="TEXT", help="the problem; - reads it from standard input")
     add("--model", metavar="NAME", help=f"the model (default: OPENAI_MODEL, the resumed run's, or {DEFAULT_MODEL})")
-    add("--max-thoughts", metavar="N", type=int, default=MAX_THOUGHTS, help="N thoughts at most (default: %(default)s)")
+    add("--max-thoughts", metavar="N", type=int, help=f"N thoughts at most (default: {MAX_THOUGHTS})")
     add("--run", metavar="FILE", type=pathlib.Path, help=f"save the run in this new file (default: one in {FOLDER}/)")
     saved_run = {"metavar": "FILE", "nargs": "?", "type": pathlib.Path, "const": LATEST}
     add("--resume", **saved_run, help=f"continue this run (default: the latest in {FOLDER}/)")
-    add("--after", metavar="N", type=int, help="start a new run from the first N thoughts of a saved run")
+    add("--after", metavar="N", type=int, help="take only the first N thoughts of the saved run, for a run of its own")
     add("--step", action="store_true", help="think one thought and stop")
     add("--show", **saved_run, help=f"print this saved run (default: the latest in {FOLDER}/) and stop")
     output = parser.add_mutually_exclusive_group()
@@ -290,22 +321,19 @@ def set_up_output(verbose):
             sys.stdout.reconfigure(encoding="utf-8")
     client_log = logging.getLogger("openai._base_client")  # It says that it waits, and for how long.
     log.handlers = client_log.handlers = [LogHandler()]
+    log.propagate = client_log.propagate = False  # The root logger may have a handler, too.
     level = logging.INFO if verbose or is_terminal(sys.stderr) else logging.WARNING
     client_log.setLevel(level)
     log.setLevel(logging.DEBUG if verbose else level)
 
 
 @contextlib.contextmanager
-def one_interrupt():
-    """Within this block, the first Ctrl-C raises KeyboardInterrupt, and any other is ignored."""
-
-    def interrupt(*_):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    before = signal.getsignal(signal.SIGINT)
-    if before is signal.default_int_handler:  # Behind nohup, it is ignored.
-        signal.signal(signal.SIGINT, interrupt)
+def interrupts_ignored():
+    """Within this block, Ctrl-C does nothing. (Only the main thread gets it, and may say what it does.)"""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:

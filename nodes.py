@@ -13,7 +13,7 @@ from utils.history import format_history
 from utils.plan_format import format_plan_for_prompt, one_line
 from utils.reply_format import read_reply
 from utils.terminal import print_trace, status_line
-from utils.thought import ends_run, final_solution, find_flaws, open_steps, solution_so_far
+from utils.thought import check_problem, final_solution, find_flaws, is_over, open_steps, solution_so_far
 from utils.trace import trace_last_thought
 
 # What every prompt begins with. Edit any sentence: this is plain text, and only three double quotes in a row end it.
@@ -197,8 +197,9 @@ class ChainOfThoughtNode(Node):
 
     def prep(self, shared):
         thoughts = shared.setdefault("thoughts", [])
-        if final_solution(thoughts):
+        if is_over(thoughts):
             raise ValueError("The problem in this shared store is solved already.")
+        check_problem(shared["problem"])
         shared["solution"] = None
         shared["current_thought_number"] = len(thoughts) + 1
         last_plan = thoughts[-1]["planning"] if thoughts else []
@@ -256,7 +257,7 @@ class ChainOfThoughtNode(Node):
         for warning in find_flaws(thoughts):
             log.warning(warning)
         print_trace(trace_last_thought(thoughts))
-        if ends_run(exec_res) or len(thoughts) >= self.max_thoughts:
+        if is_over(thoughts) or len(thoughts) >= self.max_thoughts:
             return "end"
         return "continue"
 

@@ -410,4 +410,5 @@ def test_a_bug_is_shown_with_its_traceback_and_not_asked_for_again(run, monkeypa
     assert result.status == 1
     assert "Traceback" in result.err
     assert "A bug of ours." in result.err
+    assert "--resume" in result.last_line
     assert len(result.prompts) == 1

@@ -10,7 +10,6 @@ import logging
 import os
 import pathlib
 import re
-import secrets
 import shutil
 import tempfile
 import textwrap
@@ -29,80 +28,74 @@ log = logging.getLogger("chain_of_thought")
 class SavedRun:
     """A run and its file.
 
-    shared: the shared store; thoughts: those in it; model: the one that thought last, str or None; source: the file
-    that it was loaded from, or None; path: the file that it is saved in, or None; content: what this run found or left
-    there, bytes; saved_count: how many thoughts need not be saved any more; last_save_failed: bool.
+    shared: the shared store; thoughts: those in it; model: the one that thought last, str or None; path: the file, or
+    None before the run has one; content: what this run read or wrote there last, bytes; saved_count: how many thoughts
+    that holds.
     """
 
-    def __init__(self, shared, model=None, source=None, path=None, content=b""):
+    def __init__(self, shared, model=None, path=None, content=b""):
         self.shared = shared
-        self.thoughts = shared["thoughts"]
+        self.thoughts = shared.setdefault("thoughts", [])
         self.model = model
-        self.source = source
         self.path = path
         self.content = content
         self.saved_count = len(self.thoughts)
-        self.last_save_failed = False
 
-    def open_file(self, path):
-        """See that the run can be saved: in a new file at path, in the one that it has, or in a new one in FOLDER.
+    def save_first(self, path=None):
+        """Save the run before anything is asked: in a new file at path, in its own as it was read, or in one in FOLDER.
 
         Raises RunFailed.
         """
+        content = self.content or format_run(self.shared)
         try:
             if path:
-                path.touch(exist_ok=False)
-                self.take_new_file(path)
+                create_file(path, content)
+                self.path = path
             elif self.path:
-                tempfile.TemporaryFile(dir=self.path.resolve().parent).close()  # Fails if it cannot be written there.
+                replace_file(self.path, content)
             else:
                 FOLDER.mkdir(exist_ok=True)
-                self.take_new_file(create_file(new_path(self.shared["problem"])))
+                self.path = create_numbered_file(new_path(self.shared["problem"]), content)
         except (OSError, UnicodeError) as error:
             place = path or self.path or FOLDER
             raise RunFailed(f"{place}: {describe(error)}; name another new file with --run FILE.") from None
-
-    def take_new_file(self, path):
-        self.path = path
-        self.content = b""
-
-    def save(self, shared):
-        """Write the run to its file, or to FILE-2 if that was changed. The first failure is logged; the run goes on."""
-        content = format_run(shared).encode()
-        try:
-            self.write(content)
-            self.saved_count = len(shared["thoughts"])
-            self.last_save_failed = False
-        except OSError as error:
-            if not self.last_save_failed:
-                log.warning(f"The run cannot be saved in {self.path}: {describe(error)}.")
-            self.last_save_failed = True
-
-    def write(self, content):
-        present = self.path.read_bytes() if self.path.exists() else None
-        if present not in (None, self.content, content):
-            changed = self.path
-            self.take_new_file(create_file(changed))
-            log.warning(f"{changed} was changed by another run or by hand: continuing in {self.path}.")
-        if present != content:  # Else, it was written by a save that was interrupted.
-            replace_file(self.path, content)
         self.content = content
 
-    def has_unsaved_thoughts(self):
-        return len(self.thoughts) > self.saved_count
+    def save(self, shared):
+        """Save the run after a thought. The first failure is logged, and the run goes on."""
+        try:
+            self.write(shared)
+        except OSError as error:
+            if self.count_unsaved() == 1:
+                log.warning(f"The run cannot be saved in {self.path}: {describe(error)}.")
+
+    def close(self):
+        """Save the run once more if a save has failed or was interrupted, or if its file is gone."""
+        if not self.is_saved():
+            with contextlib.suppress(OSError):
+                self.write(self.shared)
+
+    def count_unsaved(self):
+        return len(self.thoughts) - self.saved_count
 
     def is_saved(self):
         """Whether the run has a file that holds all its thoughts."""
-        return bool(self.content) and not self.has_unsaved_thoughts()
+        return os.path.exists(self.path) and not self.count_unsaved()
 
-    def close(self):
-        """Save what an interrupt has kept from being saved, or remove a file that was created for nothing."""
-        if self.has_unsaved_thoughts():
-            self.save(self.shared)
-        if self.path and not self.content:
-            with contextlib.suppress(OSError):  # It may have been moved or deleted.
-                if not self.path.stat().st_size:
-                    self.path.unlink()
+    def write(self, shared):
+        """Write the run to its file, or to FILE-2 if that is not as this run has left it."""
+        content = format_run(shared)
+        if not self.path.exists():  # It was moved or deleted.
+            self.path.parent.mkdir(exist_ok=True)
+            create_file(self.path.resolve(), content)
+        elif self.path.read_bytes() in (self.content, content):  # `content`, if a save was interrupted in the end.
+            replace_file(self.path, content)
+        else:
+            changed = self.path
+            self.path = create_numbered_file(changed, content)
+            log.warning(f"{changed} was changed by another run or by hand: continuing in {self.path}.")
+        self.content = content
+        self.saved_count = len(shared["thoughts"])
 
 
 # A run as text
@@ -113,8 +106,9 @@ class RunDumper(LiteralDumper):
 
 
 def format_run(shared):
-    """The YAML, str, of the problem and the thoughts in a shared store."""
-    return dump_yaml({"problem": shared["problem"], "thoughts": shared["thoughts"]}, RunDumper)
+    """The YAML, bytes, of the problem and the thoughts in a shared store."""
+    run = {key: shared[key] for key in RUN_KEYS}
+    return dump_yaml(run, RunDumper).encode()
 
 
 def read_run(content, count=None):
@@ -171,21 +165,25 @@ def last_model(saved):
 # Files
 
 
-def load_run(path, count=None, is_shown=False):
+def load_run(path, count=None):
     """The SavedRun in a file, or a new one of its first `count` thoughts. Opens the file once, to read.
 
-    is_shown: whether the run is only shown, so that it can come from a pipe, too. Raises RunFailed.
+    Raises RunFailed.
     """
     try:
-        if path.exists() and not path.is_file() and not is_shown:
-            raise RunFailed(f"{path}: this is a folder or a pipe, and a run is resumed from a file.")
         content = path.read_bytes()
         shared, model = read_run(content, count)
     except (OSError, UnicodeError, InvalidThought) as error:
         raise RunFailed(f"{path}: {describe(error)}.") from None
     if count is not None:
-        return SavedRun(shared, model, source=path)
-    return SavedRun(shared, model, source=path, path=path, content=content)
+        return SavedRun(shared, model)
+    return SavedRun(shared, model, path, content)
+
+
+def check_regular_file(path):
+    """Refuse a pipe, which cannot be read twice and not be written, for a run that is to go on. Raises RunFailed."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise RunFailed(f"{path}: this is a folder or a pipe, and a run is resumed from a file.")
 
 
 def latest_path():
@@ -193,18 +191,13 @@ def latest_path():
     runs = []
     try:
         if FOLDER.exists():
-            runs = [path for path in FOLDER.iterdir() if is_file_of_run(path)]
+            runs = [path for path in FOLDER.iterdir() if path.match("[!.]*.yaml") and path.is_file()]
         latest = max(runs, key=os.path.getmtime, default=None)
     except OSError as error:
         raise RunFailed(f"{FOLDER}: {describe(error)}.") from None
     if latest is None:
-        raise RunFailed(f"There is no run in {FOLDER}/.")
+        raise RunFailed(f"There is no run in {FOLDER.absolute()}.")
     return latest
-
-
-def is_file_of_run(path):
-    """Whether it is neither hidden nor empty, as a kill leaves it."""
-    return path.match("[!.]*.yaml") and path.is_file() and path.stat().st_size
 
 
 def new_path(problem):
@@ -215,33 +208,48 @@ def new_path(problem):
     return FOLDER / f"{name}.yaml"
 
 
-def create_file(path):
-    """Create the file, empty, or path-2, path-3, ... if that exists. Returns the path that it took."""
+def create_numbered_file(path, content):
+    """Write a new file at the path or, if that is taken, at path-2, path-3, ... Returns the path that it took."""
     new = path
     for number in itertools.count(2):
         try:
-            new.touch(exist_ok=False)
+            create_file(new, content)
             return new
         except FileExistsError:
             new = path.with_stem(f"{path.stem}-{number}")
 
 
-def replace_file(path, content):
-    """Write the content, bytes, as a whole or not at all. The file keeps its mode, and a link to it stays one."""
-    target = path.resolve()
-    target.parent.mkdir(exist_ok=True)
-    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+def create_file(path, content):
+    """Write a new file as a whole, or leave none. Raises FileExistsError if there is one already."""
+    file = open(path, "xb")
     try:
-        temporary.write_bytes(content)
-        if target.exists():
-            shutil.copymode(target, temporary)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+        with file:
+            file.write(content)
+    except BaseException:  # an interrupt, too
+        path.unlink()
+        raise
+
+
+def replace_file(path, content):
+    """Write a file anew as a whole, or leave it as it is. It keeps its mode, and a link to it stays one."""
+    target = path.resolve()
+    file = tempfile.NamedTemporaryFile(dir=target.parent, prefix=".", suffix=".tmp", delete=False)
+    try:
+        with file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        shutil.copymode(target, file.name)
+        os.replace(file.name, target)
+    except BaseException:
+        os.unlink(file.name)
+        raise
 
 
 def describe(error):
-    """What is wrong with a file: in the words of the system, if they are known, or in our own."""
+    """What is wrong with a file: in the words of the system, if it has any, or in our own."""
     if isinstance(error, UnicodeError):
         return "this name cannot be written in the encoding of the system"
-    return getattr(error, "strerror", None) or str(error)
+    if isinstance(error, OSError):
+        return error.strerror
+    return str(error)

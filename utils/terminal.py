@@ -28,14 +28,18 @@ def is_terminal(stream):
 # Printing
 
 
+class PipeClosed(Exception):
+    """Nobody reads any more what is printed, as behind `| head`."""
+
+
 def print_text(text):
-    """Print to stdout at once. Raises RunFailed, with an empty message if the pipe was closed, as by `| head`."""
+    """Print to stdout at once. Raises PipeClosed, or RunFailed if the text cannot be written."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     printable = text.encode(encoding, "replace").decode(encoding)
     try:
         print(printable, end="", flush=True)
     except BrokenPipeError:
-        raise RunFailed("") from None
+        raise PipeClosed from None
     except OSError as error:
         raise RunFailed(f"The trace cannot be written: {error.strerror}.") from None
 

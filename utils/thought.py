@@ -34,6 +34,18 @@ EVALUATION = re.compile(r"[\W_]*evaluation[\W_]+of[\W_]+thought[\W_]+(\d+)(.*)",
 CONCLUSION = re.compile(r"[\W\d_]*conclusion\s*([^\w\s]|_|\Z)", re.IGNORECASE)
 
 
+# The problem
+
+
+def check_problem(problem):
+    """Raise ValueError unless the problem, str, can be thought on, saved and shown."""
+    if not problem.strip():
+        raise ValueError("the problem is blank")
+    control = CONTROL_CHARACTER.search(problem)
+    if control:
+        raise ValueError(f"the problem has the control character {control[0]!r}; take it out")
+
+
 # The plan
 
 
@@ -56,6 +68,11 @@ def open_steps(plan):
 def ends_run(thought):
     """Whether the run is over with this thought: no step of its plan is open."""
     return not open_steps(thought["planning"])
+
+
+def is_over(thoughts):
+    """Whether a run with these thoughts is over."""
+    return bool(thoughts) and ends_run(thoughts[-1])
 
 
 def complete_plan(plan, plan_before):
@@ -164,7 +181,7 @@ def solution_so_far(thoughts):
 
 def final_solution(thoughts):
     """The solution, str, of a run that is over, or None before that."""
-    if not thoughts or not ends_run(thoughts[-1]):
+    if not is_over(thoughts):
         return None
     solution = solution_so_far(thoughts)
     if solution is None:
