@@ -49,17 +49,18 @@ thought that finishes the last of them. You may reword, split, add or remove ope
 Doubt. If thinking can settle a doubt, make the step Verification Needed, with its `result` so far
 and a `mark` that says why; the next thought settles it by other means. If thinking cannot (a fact
 is not given or not surely known, a word is ambiguous, something would have to be run), make the
-assumption closest to the problem. Mention it in one sentence, in the solution only, if the user
-could well have meant something else and the answer would change. Mention also what you only
-remember, if the answer depends on it.
+assumption closest to the problem. If the user could well have meant something else and the answer
+would change, mention it in the solution, and only there, in one sentence for each assumption. The
+same goes for what you only remember, if the answer depends on it.
 
 Solution. `solution` is all that the user sees: the answer first, then as much of the reasoning as
 they need. If they asked for a text (code, a letter), it is that text, then only what they must know
 to use it; such notes do not count towards a length asked for. Write code and the sections of a long
 text in order, each with its step, and anything else with the last step before the Conclusion. Write
-nothing twice: `current_thinking` holds notes (attempts, key values); the full proof, table, text or
-code stands in the solution alone. Write each paragraph as one line. That a problem has no answer,
-several, or a wrong premise is an answer too: show why. Do not repair the problem unless asked to.
+nothing out twice: `current_thinking` holds notes (attempts, key values, findings in a few words),
+the solution alone the full proof, table, text or code. Write each paragraph as one line. That a
+problem has no answer, several, or a wrong premise is an answer too: show why. Do not repair the
+problem unless asked to.
 
 Conclude. The last step is always described as `Conclusion`: the check of the whole solution. Change
 only what is wrong or unclear, or asked for and missing. The thought that executes it makes it Done,
@@ -71,8 +72,9 @@ Language. Write in the language of the problem. Only the keys, the statuses, `Co
 
 # Reply format
 
-Reply with one ```yaml block and nothing else. Every text is a block literal (`|-`): nothing in it
-needs escaping, but all its lines are indented, code fences too. A second thought could be:
+Reply with one ```yaml block, with both its fences, and nothing else. Every text is a block literal
+(`|-`): nothing in it needs escaping, but all its lines are indented, code fences too. A second
+thought could be:
 
 ```yaml
 current_thinking: |-
@@ -137,8 +139,8 @@ solution_changes: |-
 ```
 """
 
-# The sentences that end every prompt: plain text, too. {number}, {before} and {step} are filled in, and any other brace
-# is a brace.
+# The sentences that end every prompt: plain text, too. Where they have {number}, {before} or {step}, it is filled in; any
+# other brace is a brace.
 TURN = {
     "first": r"""This is Thought 1. There is nothing to evaluate and no plan yet: make one. Then execute its first
 step. If only the Conclusion is left after that step, write the solution now.""",
@@ -146,7 +148,7 @@ step. If only the Conclusion is left after that step, write the solution now."""
     "last step": r"""This is Thought {number}. First check and evaluate Thought {before}. Then execute this step: {step}
 Only the Conclusion is left after it: complete the solution now.""",
     "no solution": r"""This is Thought {number}. First check and evaluate Thought {before}. After any corrections, write
-the missing solution, and leave the Conclusion Pending for the next thought.""",
+the missing `solution`, and leave the Conclusion Pending for the next thought.""",
     "conclusion": r"""This is Thought {number}. Execute this step: {step}
 Check the whole solution. That is also the check of Thought {before}, and ends with its evaluation. If the solution is
 right, even after minor changes, set `next_thought_needed` to false. After a Major Error, correct it and leave the
@@ -159,7 +161,7 @@ a plan of what you can do now, do it, and write the solution. Say in it what was
 whole plan is Done, with the Conclusion, and `next_thought_needed` is false.""",
 }
 
-# What a prompt ends with after a rejected reply. {reason} and {reply} are filled in.
+# What comes behind them after a rejected reply. {reason} and {reply} are filled in.
 REJECTION = {
     "reason": r"""Your last reply to this was rejected: {reason}.
 The format: one block that begins with the fence ```yaml and the key `current_thinking`, and ends with the fence ```;
@@ -180,26 +182,29 @@ log = logging.getLogger("chain_of_thought")
 class ChainOfThoughtNode(Node):
     """Thinks one thought at a time, until the problem is solved or the limit is reached.
 
+    The run is over with the thought that leaves no step of the plan open. (A reply whose `next_thought_needed` says
+    otherwise is rejected or, if it is true, not believed.)
+
     Shared store: "problem" str; "thoughts" list of thoughts, as in utils/thought.py; "current_thought_number" int;
-    "solution" str or None. Only "problem" need be given.
+    "solution" str, or None until the run is over. Only "problem" need be given.
+
     max_thoughts: the limit. save: None, or a function that is given the shared store after every thought. call_llm: a
     function from a prompt, str, to the reply: a str, None if it is empty, or a Reply, as in utils/call_llm.py; by
-    default the call_llm imported above.
-    costs: what each reply took, the rejected ones included, as in utils/cost.py.
+    default the call_llm imported above. costs: what each reply took, the rejected ones included, as in utils/cost.py.
     """
 
     def __init__(self, max_thoughts=MAX_THOUGHTS, save=None, call_llm=None):
-        super().__init__()
+        super().__init__()  # One try by PocketFlow, which would try again after a bug, too: exec has tries of its own.
         self.max_thoughts = max_thoughts
         self.save = save
         self.call_llm = call_llm
         self.costs = []  # Only appended to: a flow runs a copy of the node, which shares this list.
 
     def prep(self, shared):
+        check_problem(shared["problem"])
         thoughts = shared.setdefault("thoughts", [])
         if is_over(thoughts):
             raise ValueError("The problem in this shared store is solved already.")
-        check_problem(shared["problem"])
         shared["solution"] = None
         shared["current_thought_number"] = len(thoughts) + 1
         last_plan = thoughts[-1]["planning"] if thoughts else []
@@ -216,9 +221,10 @@ class ChainOfThoughtNode(Node):
     def exec(self, prep_res):
         """Ask until a reply is a valid thought, each time with what was wrong with the last one."""
         number = prep_res["current_thought_number"]
-        turn = format_turn(prep_res, self.max_thoughts)
-        plan_before, solution_before = prep_res["last_plan_structure"], prep_res["solution_text"]
+        plan_before = prep_res["last_plan_structure"]
+        solution_before = prep_res["solution_text"]
         is_last_allowed = number >= self.max_thoughts
+        turn = format_turn(prep_res, self.max_thoughts)
         rejection = ""
         replies = []
         for attempt in range(1, TRIES + 1):
@@ -235,7 +241,7 @@ class ChainOfThoughtNode(Node):
         raise RunFailed(describe_failure(number, reason, replies))
 
     def ask(self, prep_res, turn, attempt):
-        """The Reply to a prompt that ends with this turn."""
+        """The Reply to the prompt that ends with this turn."""
         name = f"Thought {prep_res['current_thought_number']}"
         log.debug(f"=== {name}, try {attempt}: the turn ===\n{turn}")
         ask_model = self.call_llm or call_llm
@@ -254,10 +260,12 @@ class ChainOfThoughtNode(Node):
         shared["solution"] = final_solution(thoughts)
         if self.save:
             self.save(shared)
-        for warning in find_flaws(thoughts):
-            log.warning(warning)
         print_trace(trace_last_thought(thoughts))
-        if is_over(thoughts) or len(thoughts) >= self.max_thoughts:
+        for flaw in find_flaws(thoughts):
+            log.warning(flaw)
+        if is_over(thoughts):
+            return "end"
+        if len(thoughts) >= self.max_thoughts:  # The last prompt asked for the end, but a model may want to go on.
             return "end"
         return "continue"
 
@@ -275,28 +283,37 @@ def build_prompt(prep_res, turn):
 def format_turn(prep_res, max_thoughts):
     """What the model is to do now: the plan, what to check, and which step to execute."""
     number = prep_res["current_thought_number"]
+    values = {"{number}": str(number), "{before}": str(number - 1)}
     steps = open_steps(prep_res["last_plan_structure"])
-    next_step = one_line(steps[0]["description"]) if steps else ""
-    task = choose_task(prep_res, len(steps), is_last_allowed=number >= max_thoughts)
-    sentences = fill_in(TURN[task], number=number, before=number - 1, step=next_step)
+    if steps:
+        values["{step}"] = one_line(steps[0]["description"])
+    task = choose_task(prep_res, is_last_allowed=number >= max_thoughts)
+    sentences = fill_in(TURN[task], values)
     if prep_res["is_first_thought"]:
         return sentences
     return f"The plan:\n\n{prep_res['last_plan_text']}\n\n{sentences}"
 
 
-def choose_task(prep_res, open_count, is_last_allowed):
-    """The key of TURN for a thought. open_count: how many steps are open; the last of them is in the Conclusion."""
+def choose_task(prep_res, is_last_allowed):
+    """The key in TURN of what a thought has to do."""
     if prep_res["is_first_thought"]:
         return "only thought" if is_last_allowed else "first"
     if is_last_allowed:
         return "limit"
-    if open_count > 2:
+    before_conclusion = open_steps(prep_res["last_plan_structure"][:-1])
+    if len(before_conclusion) > 1:
         return "step"
-    if open_count == 2:  # one, and the Conclusion
+    if before_conclusion:
         return "last step"
     if prep_res["solution_text"]:
         return "conclusion"
     return "no solution"
+
+
+def fill_in(sentences, values):
+    """The sentences with a value for "{step}" and so on, {"{step}": str, ...}. Any other brace stays a brace."""
+    pieces = re.split(r"(\{\w+\})", sentences)  # "Execute {step}." in "Execute ", "{step}" and "."
+    return "".join(values.get(piece, piece) for piece in pieces)
 
 
 def make_reply(answer, seconds):
@@ -308,8 +325,12 @@ def make_reply(answer, seconds):
         text = ""
     if not isinstance(text, str):
         raise TypeError(f"call_llm returned {type(text).__name__}, and a reply is a str, or None if it is empty")
-    known_cost = {**keep_known(cost), "requests": 1, "seconds": seconds}
+    known_cost = {**keep_known(cost or {}), "requests": 1, "seconds": seconds}
     return Reply(text, known_cost, fault)
+
+
+def total_cost(replies):
+    return add_costs([reply.cost for reply in replies])
 
 
 def format_rejection(reason, reply):
@@ -317,28 +338,18 @@ def format_rejection(reason, reply):
     demand = "new reply"
     if reply.text.strip() and not reply.fault:
         demand = "same reply"
-    text = f"\n\n{REJECTION['reason']}\n{REJECTION[demand]}"
-    return fill_in(text, reason=reason, reply=reply.text)
-
-
-def fill_in(text, **values):
-    """The text with these values in the place of {number}, {step} and so on. Any other brace stays a brace."""
-    return re.sub(r"\{(\w+)\}", lambda found: str(values.get(found[1], found[0])), text)  # "{step}" by values["step"]
-
-
-def total_cost(replies):
-    return add_costs([reply.cost for reply in replies])
+    sentences = f"\n\n{REJECTION['reason']}\n{REJECTION[demand]}"
+    return fill_in(sentences, {"{reason}": reason, "{reply}": reply.text})
 
 
 def describe_failure(number, reason, replies):
-    """Why no thought came of several replies, with the last one and the reason why it was rejected: for the user."""
+    """Why no thought came of several replies, with the last one and what was wrong with it: for the user."""
     last = replies[-1]
     shown = last.text.strip() or "(it is empty)"
-    took = format_cost(total_cost(replies))
     advice = ""
     if not last.fault:  # Of a refusal, the reason says all.
         advice = " The model may not manage the format, or an edit broke it: a run with -v shows every reply."
     return (
-        f"The last reply:\n{shown}\n\nThought {number}: gave up after {TRIES} rejected replies, which took {took}."
-        f" The last one: {reason}.{advice}"
+        f"The last reply:\n{shown}\n\nThought {number}: gave up after {TRIES} rejected replies, which took"
+        f" {format_cost(total_cost(replies))}. The last one: {reason}.{advice}"
     )

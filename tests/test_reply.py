@@ -295,8 +295,7 @@ def test_a_plain_value_is_the_text_that_was_written(read_edited, written):
     [
         ("'null'", "null"),
         (r"'a \n b ''c'''", r"a \n b 'c'"),
-        (r'"a\\b \\nu \"c\""', r'a\b \nu "c"'),
-        (r'"\x41\u00e9\U0001F600"', "Aé😀"),
+        ('"a \'b\' # c: d"', "a 'b' # c: d"),
     ],
 )
 def test_a_quoted_value_is_what_stands_between_the_quotes(read_edited, written, value):
@@ -327,9 +326,18 @@ def test_the_flag_may_be_written_in_any_case(read_edited, written):
     assert read_edited("true", written)["next_thought_needed"] is True
 
 
-def test_the_number_in_a_reply_is_known_and_not_used(read_edited):
-    thought = read_edited("planning", "thought_number: 7\nplanning")
+@pytest.mark.parametrize("written", ["1", "'1'", "|-\n  1", "null"])
+def test_the_number_of_the_thought_is_taken(read_edited, written):
+    thought = read_edited("planning", f"thought_number: {written}\nplanning")
     assert thought["thought_number"] == 1
+
+
+@pytest.mark.parametrize("written", ["7", "01", "1.0", "one"])
+def test_another_number_is_rejected_with_its_line(reject_edited, written):
+    reason = reject_edited("planning", f"thought_number: {written}\nplanning")
+    assert "line 4:" in reason
+    assert f"'{written}'" in reason
+    assert "Thought 1" in reason
 
 
 # What is rejected
@@ -347,8 +355,7 @@ def test_the_number_in_a_reply_is_known_and_not_used(read_edited):
         ("description", "description: Solve", "description: ' '"),
         ("status", "    status: Done\n", ""),
         ("sub_steps", "result: x = 2", "sub_steps: B"),
-        ("result", "x = 2", "[1]"),
-        ("mark", "result: x = 2", r'mark: "\x08"'),
+        ("result", "x = 2", "[]"),
         ("solution", ": true", ": true\nsolution:\n  a: b"),
     ],
 )
@@ -356,7 +363,7 @@ def test_a_value_that_is_missing_or_of_the_wrong_kind_is_rejected_with_its_key(r
     assert key in reject_edited(old, new)
 
 
-@pytest.mark.parametrize("old, new", [("Done", "[Done]"), ("result: x = 2", "sub_steps: B")])
+@pytest.mark.parametrize("old, new", [("Done", "[]"), ("result: x = 2", "sub_steps: B")])
 def test_the_reason_says_in_which_step_a_value_is_wrong(reject_edited, old, new):
     assert "Solve" in reject_edited(old, new)
 
@@ -374,44 +381,53 @@ def test_an_unknown_status_is_rejected_with_its_step_and_the_known_ones(reject_e
 
 
 def test_a_fault_in_a_sub_step_is_found(reject_edited):
-    reason = reject_edited("result: x = 2", "sub_steps: [{description: B, status: C}]")
+    reason = reject_edited("result: x = 2", "sub_steps:\n    - description: B\n      status: C")
+    assert "line 9:" in reason
     assert "'B'" in reason
     assert "'C'" in reason
 
 
-@pytest.mark.parametrize("key", ["Solution", "final_solution", "cost", "One regular expression with"])
+@pytest.mark.parametrize("key", ["final_solution", "cost", "solution_change"])
 def test_an_unknown_key_is_rejected_with_its_line_and_what_may_be_wrong(reject_edited, key):
     reason = reject_edited(": true", f": true\n{key}: x")
-    assert "line 10:" in reason
+    assert "line 11:" in reason
     assert f"'{key}'" in reason
     assert "indented" in reason
 
 
 def test_an_unknown_key_of_a_step_is_rejected_with_its_line(reject_edited):
     reason = reject_edited("result:", "reslut:")
-    assert "line 6:" in reason
+    assert "line 7:" in reason
     assert "'reslut'" in reason
 
 
 def test_a_key_that_is_given_twice_is_rejected_with_its_line(reject_edited):
-    reason = reject_edited(": true", ": true\ncurrent_thinking : x")
-    assert "line 10:" in reason
-    assert "'current_thinking'" in reason
+    reason = reject_edited(": true", ": true\nplanning:\n- description: A")
+    assert "line 11:" in reason
+    assert "'planning'" in reason
+
+
+@pytest.mark.parametrize("line", ["Solution: x", "current_thinking : x", '"mark": x', "? x", "x", "-", "key:x"])
+def test_a_line_that_is_neither_a_key_nor_a_part_of_a_text_is_quoted_with_its_line(reject_edited, line):
+    reason = reject_edited(": true", f": true\n{line}")
+    assert "line 11:" in reason
+    assert repr(line) in reason
+    assert "block literal" in reason
 
 
 @pytest.mark.parametrize("character", ["\x07", "\r", "\x1b", "\x7f", "\x85", "\u2028", "\ud800"], ids=ascii)
 def test_a_control_character_is_rejected_with_its_line(reject_edited, character):
     reason = reject_edited("Some work.", f"Some\n  wo{character}rk.")
-    assert "line 3:" in reason
+    assert "line 4:" in reason
     assert repr(character) in reason
 
 
 @pytest.mark.parametrize(
     "old, new, line",
     [
-        ("x = 2", "a: b", "line 6:"),
-        ("x = 2", '"x = 2', "line 6:"),
-        ("  Some work.", "      Some\n  work.", "line 3:"),
+        ("x = 2", "a: b", "line 7:"),
+        ("x = 2", '"x = 2', "line 7:"),
+        ("  Some work.", "      Some\n  work.", "line 4:"),
     ],
 )
 def test_broken_yaml_is_rejected_with_the_line_where_it_begins(reject_edited, old, new, line):
@@ -439,29 +455,40 @@ def test_what_python_cannot_read_is_rejected_too(reject_edited, value):
 )
 def test_a_line_of_a_text_that_is_indented_too_little_is_named(reject_edited, line, margin):
     reason = reject_edited("Some work.", f"Some\n{margin}{line}\n  work.")
-    assert "line 3:" in reason
-    assert "indented" in reason
+    assert "line 4:" in reason
+    assert "line 3;" in reason  # where the text begins
+    assert "indent" in reason
 
 
-@pytest.mark.parametrize("line", ["no match.", "No: it is.", "# Heading", "---", "- item"])
+@pytest.mark.parametrize("line", ["no match.", "No: it is.", "# Heading", "---", "def f(x):", "7: seven", "a-b: c"])
 @pytest.mark.parametrize("margin", ["  ", "    ", "     "])
 def test_a_line_of_a_result_that_is_indented_too_little_is_named(reject_edited, line, margin):
     reason = reject_edited("x = 2", f"|-\n      x = 2\n{margin}{line}")
-    assert "indented" in reason
+    assert "line 9:" in reason
+    assert f"'{line}'" in reason
+    assert "indent" in reason
 
 
-def test_the_line_that_slipped_is_named_and_not_one_in_which_yaml_gives_up(reject_edited):
-    text = "\n  ".join(["Some:", "1", "2", "work."])
-    reason = reject_edited("Some work.", text.replace("  1", "- Cups (all): 1"))
-    assert "line 3:" in reason
-    assert "indented" in reason
+@pytest.mark.parametrize("margin", ["    ", "     "])
+def test_an_item_of_a_list_is_no_end_of_a_text_to_whose_right_it_stands(reject_edited, margin):
+    reason = reject_edited("x = 2", f"|-\n      x = 2\n{margin}- item")
+    assert "line 9:" in reason
+    assert "'- item'" in reason
+
+
+@pytest.mark.parametrize("sign, margin", [("|-", " "), ("|", "   "), ("|+", " "), ("|2-", " ")])
+def test_a_text_whose_first_line_has_slipped_is_rejected_there(reject_edited, sign, margin):
+    reason = reject_edited(THINKING, f"{sign}\n\n{margin}def f(x):\n    return x")
+    assert "line 4:" in reason
+    assert "'def f(x):'" in reason
+    assert "two spaces" in reason
 
 
 @pytest.mark.parametrize(
     "old, new, line",
     [
-        ("  Some work.", "  Some\n\twork.", "line 3:"),
-        ("status: Done", "status:\tDone", "line 5:"),
+        ("  Some work.", "  Some\n\twork.", "line 4:"),
+        ("status: Done", "status:\tDone", "line 6:"),
     ],
 )
 def test_a_tab_outside_of_a_text_is_named(reject_edited, old, new, line):
@@ -474,29 +501,36 @@ def test_a_tab_outside_of_a_text_is_named(reject_edited, old, new, line):
 @pytest.mark.parametrize("word", ["neq 0", "nu", "nabla f", "theta", "int", "/ 2", "_", " y", "0"])
 def test_a_backslash_in_double_quotes_is_rejected_for_a_block_literal(reject_edited, word):
     reason = reject_edited("x = 2", rf'"$x \{word}$"')
-    assert "line 6:" in reason
+    assert "line 7:" in reason
     assert "|-" in reason
 
 
 @pytest.mark.parametrize(
-    "value",
-    ["x = 1\n      y = 2", "'x = 1\n\n      y = 2'", '"x = 1\n      y = 2"', ">\n      x = 1\n      y = 2"],
+    "value, line",
+    [
+        ("x = 1\n      y = 2", "line 8:"),
+        ("\n      x = 1\n      y = 2", "line 8:"),
+        ("'x = 1\n\n      y = 2'", "line 7:"),
+        ('"x = 1\n      y: 2"', "line 7:"),
+        ("[a,\n      b]", "line 7:"),
+        (">\n      x = 1\n      y = 2", "line 7:"),
+    ],
 )
-def test_a_text_over_several_lines_is_rejected_for_a_block_literal(reject_edited, value):
+def test_a_text_over_several_lines_is_rejected_for_a_block_literal(reject_edited, value, line):
     reason = reject_edited("x = 2", value)
-    assert "line 6:" in reason
+    assert line in reason
     assert "|-" in reason
 
 
 @pytest.mark.parametrize(
     "old, new, line, sign",
     [
-        ("x = 2", "x  # B", "line 6:", "# B"),
-        ("x = 2", "|- # B\n      C", "line 6:", "# B"),
-        (": true", ": true\n# B", "line 10:", "# B"),
-        ("x = 2", "!A x", "line 6:", "!A"),
-        ("x = 2", "&p x\n    mark: *p", "line 6:", "&p"),
-        (": true", ": true\n...", "line 10:", "..."),
+        ("x = 2", "x  # B", "line 7:", "# B"),
+        ("x = 2", "|- # B\n      C", "line 7:", "# B"),
+        (": true", ": true\n# B", "line 11:", "# B"),
+        ("x = 2", "!A x", "line 7:", "!A"),
+        ("x = 2", "&p x\n    mark: *p", "line 7:", "&p"),
+        (": true", ": true\n...", "line 11:", "..."),
     ],
 )
 def test_a_sign_of_yaml_is_rejected_with_its_line(reject_edited, old, new, line, sign):

@@ -550,7 +550,6 @@ def refuse(command):
 
 @pytest.mark.parametrize("old, new, place, named", [
     ("status: Done", "status: Finished", "Thought 4: ", "'Finished'"),
-    ("changes: |-", "changes:\n  - |-", "Thought 4: ", "solution_changes"),
     ("It is 2", "It is 7", "Thought 3: ", "'2'"),
     ("cost:\n    requests: 1\n    seconds: 0.0", "cost: little", "Thought 4: ", "cost"),
 ])
@@ -565,19 +564,27 @@ def test_a_fault_of_a_thought_is_said_with_its_number_and_harms_no_start_before(
 
 
 TEXT = "    Some work."  # the last line of a text that is indented by four
-RESULT = "|-\n      x = 2"
+RESULT = "result: |-\n      x = 2"
+LAST_STEP = "- description: |-\n      Conclusion\n    status: Done"
 SLIPS = {
-    "a space too few": (TEXT, "   Some work.", "deeper"),
-    "two spaces too few": (TEXT, "  Some work.", "deeper"),
-    "two spaces too few, like a key": (TEXT, "  Some work: done.", "deeper"),
-    "a heading at the margin": (TEXT, "# Some work", "deeper"),
+    "a space too few": (TEXT, "   Some work.", "indent"),
+    "two spaces too few": (TEXT, "  Some work.", "indent"),
+    "two spaces too few, like a key": (TEXT, "  Some work: done.", "indent"),
+    "a space too few, with a colon at its end": (TEXT, "   def f(x):", "'def f(x):'"),
+    "a space too few, before a heading": (TEXT, "   Some work.\n    # Heading", "'Some work.'"),
+    "a first line with a space too few": ("      x = 2", "     x = 2\n      y = 1", "two spaces"),
+    "a heading at the margin": (TEXT, "# Some work", "'# Some work'"),
     "a tab": (TEXT, "\tSome work.", "spaces"),
     "Latin-1": ("work", "w\xf6rk", "UTF-8"),
-    "backslashes in double quotes": (RESULT, '"2 \\neq 3"', "|-"),
-    "lines without a sign": (RESULT, "x = 2\n      y = 1", "|-"),
-    "a line of the problem at the margin": ("thoughts:", "Note: x.\nthoughts:", "'Note'"),
+    "backslashes in double quotes": (RESULT, 'result: "$\\xcancel{5}$"', "|-"),
+    "lines without a sign": ("|-\n      x = 2", "'x = 2\n      y = 1'", "|-"),
+    "a line with a colon below its key": (RESULT, "result:\n      x: 2", "the step 'Solve' is not a text; a text is a block"),
+    "a line of the problem at the margin": ("thoughts:", "Note: x.\nthoughts:", "'Note: x.'"),
+    "a key that is spelt wrongly": ("thoughts:", "thougths:", "'thougths'"),
+    "a key of a thought that is spelt wrongly": ("planning:", "planing:", "'planing'"),
     "a comment": ("thoughts:", "# planted\nthoughts:", "# planted"),
     "a key given twice": ("thoughts:", "problem: x\nthoughts:", "'problem'"),
+    "another number": ("thought_number: 4", "thought_number: 7", "Thought 4"),
 }
 
 
@@ -587,6 +594,29 @@ def test_a_slip_of_the_hand_is_said_with_its_line_and_what_to_write(whole, refus
     message = refuse("--resume whole.yaml")
     assert f"line {line}: " in message
     assert named in message
+
+
+@pytest.mark.parametrize("old, new, key, named", [
+    (LAST_STEP, "- Conclusion", "planning:", "the step 'Conclusion' must have the keys description, status"),
+    ("    status: Done\n  next", "  next", "- description: |-\n      Conclusion", "status of the step 'Conclusion'"),
+    ("  next_thought_needed: false\n", "", "- thought_number: 4", "next_thought_needed"),
+])
+def test_what_is_missing_is_said_with_the_line_of_the_key_that_lacks_it(whole, refuse, old, new, key, named):
+    edit(old, new)
+    line = edit(key, key)
+    message = refuse("--resume whole.yaml")
+    assert f"whole.yaml: Thought 4: line {line}: " in message
+    assert named in message
+    assert "{" not in message
+
+
+def test_a_thought_that_was_taken_out_is_noticed_at_the_next(whole, refuse):
+    text = read("whole.yaml")
+    start, end = text.index("- thought_number: 2"), text.index("- thought_number: 3")
+    Path("whole.yaml").write_text(text[:start] + text[end:])
+    message = refuse("--resume whole.yaml")
+    assert "Thought 2" in message
+    assert "thought_number is '3'" in message
 
 
 @pytest.mark.parametrize("old, new", [

@@ -427,6 +427,9 @@ STEP = {
 }
 
 
+TWO_PARTS = ["[Done] Part 1", "  [Done] Check", "[Done] Part 2", "  [Done] Check"]
+
+
 @pytest.fixture
 def last_plan(run):
     """last_plan(*replies) is the plan that is saved with the last of them."""
@@ -457,8 +460,8 @@ def return_step(last_plan):
     return return_lines
 
 
-@pytest.mark.parametrize("description", ["Solve for x", "Solve  for x", "Solve\nfor x"])
-def test_a_step_keeps_what_is_not_given_anew_whatever_the_white_space_in_it(return_step, description):
+@pytest.mark.parametrize("description", ["Solve for x", "Solve\nfor x"])
+def test_a_step_keeps_what_is_not_given_anew_on_however_many_lines_it_stands(return_step, description):
     step = return_step(f"[Done] {description}")
     assert step == {**STEP, "description": description}
 
@@ -487,9 +490,37 @@ def test_an_empty_list_takes_the_sub_steps_out(last_plan):
     assert "sub_steps" not in step
 
 
-@pytest.mark.parametrize("line", ["[Pending] Solve for x", "[Done] Solve for y", "[Done] Try"])
-def test_a_step_with_another_status_description_or_parent_keeps_nothing(return_step, line):
+@pytest.mark.parametrize("line", ["[Pending] Solve for x", "[Done] Solve for y"])
+def test_a_step_with_another_status_or_description_keeps_nothing(return_step, line):
     assert list(return_step(line)) == ["description", "status"]
+
+
+def test_a_sub_step_keeps_its_result_when_its_parent_is_reworded(return_step):
+    step = return_step("[Pending] Find x", "  [Done] Try")
+    assert step["sub_steps"] == STEP["sub_steps"]
+
+
+def test_a_step_keeps_its_result_wherever_it_is_moved(return_step):
+    step = return_step("[Pending] Part 1", "  [Done] Solve for x")
+    assert step["sub_steps"] == [STEP]
+
+
+def test_a_sub_step_keeps_its_result_when_its_parent_is_taken_out(return_step):
+    assert return_step("[Done] Try") == STEP["sub_steps"][0]
+
+
+def test_of_several_steps_that_a_moved_one_could_be_it_is_none(last_plan):
+    first = reply(plan=[*TWO_PARTS, "[Pending] Conclusion"], results={"Check": "fine"})
+    part, _ = last_plan(first, reply(plan=["[Pending] Both", "  [Done] Check", "[Pending] Conclusion"]))
+    assert part["sub_steps"] == [{"description": "Check", "status": "Done"}]
+
+
+def test_a_new_step_takes_nothing_from_one_that_is_still_there(last_plan):
+    first = reply(plan=["[Done] Part 1", "  [Done] Check", "[Pending] Conclusion"], results={"Check": "fine"})
+    second = reply(plan=["[Done] Part 1", "[Done] Part 2", "  [Done] Check", "[Pending] Conclusion"])
+    part_1, part_2, _ = last_plan(first, second)
+    assert part_1["sub_steps"][0]["result"] == "fine"
+    assert "result" not in part_2["sub_steps"][0]
 
 
 def test_steps_with_the_same_description_keep_their_own_results(last_plan):

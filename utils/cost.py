@@ -1,7 +1,6 @@
 """What thoughts cost: {"model": str, "requests": int, "seconds": float, "prompt_tokens": int, ...}, as far as known."""
 
-from utils.errors import InvalidThought
-from utils.plain_yaml import CONTROL_CHARACTER
+from utils.plain_yaml import CONTROL_CHARACTER, refuse
 
 TOKEN_KEYS = ("prompt_tokens", "cached_tokens", "completion_tokens")
 NUMBER_KEYS = ("requests", "seconds", *TOKEN_KEYS)
@@ -10,24 +9,19 @@ READERS = {"model": str.strip, "requests": int, "seconds": float, **dict.fromkey
 
 def keep_known(cost):
     """What can be added up and saved of the cost in a Reply: the name of the model, and whole numbers of tokens."""
-    if not isinstance(cost, dict):
-        return {}
-    known = {}
+    known = {key: cost[key] for key in TOKEN_KEYS if type(cost.get(key)) is int}  # but not True
     model = cost.get("model")
     if isinstance(model, str) and model.strip() and not CONTROL_CHARACTER.search(model):
         known["model"] = model
-    for key in TOKEN_KEYS:
-        if type(cost.get(key)) is int:  # True would be an int, too.
-            known[key] = cost[key]
     return known
 
 
-def read_cost(fields):
-    """The cost of a saved thought. fields: its keys and values, as load_yaml returns them. Raises InvalidThought."""
+def read_cost(field):
+    """The cost of a saved thought. field: its Field, as load_yaml returns it. Raises InvalidThought."""
     try:
-        return {str(key): READERS[key](value) for key, value in fields.items()}
+        return {key: READERS[key](item.value) for key, item in field.value.items()}
     except (AttributeError, KeyError, TypeError, ValueError):  # The file may have been edited by hand.
-        raise InvalidThought("cost cannot be read") from None
+        refuse(field.line, "cost cannot be read")
 
 
 def add_costs(costs):

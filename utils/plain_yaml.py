@@ -1,6 +1,8 @@
 """YAML to the letter, read and written: what YAML would change without a word is refused."""
 
+import collections
 import re
+import typing
 
 import yaml
 
@@ -9,125 +11,149 @@ from utils.errors import InvalidThought, quote
 # Plain values that mean "not given".
 NULLS = ("", "~", "null", "Null", "NULL", "None")
 
-# All but tabs and line breaks, with what YAML takes for a line break ("\u2028") or cannot hold ("\ud800").
-CONTROL_CHARACTER = re.compile("\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+# All but tabs and line feeds, with what YAML takes for a line break ("\u2028") or cannot hold ("\ud800").
+CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
 # What to write instead. Most slips are lines of a text that are indented too little.
 INDENTATION_RULE = "all lines of a text are indented deeper than its key, none less than the first"
 TEXT_RULE = f"a text is a block literal (|-), and {INDENTATION_RULE}"
 
-# Of "!tag", "&anchor", "*alias", "%directive", "---" and "..."
-SIGNS = ("<tag>", "<anchor>", "<alias>", "<directive>", "<document start>", "<document end>")
+# "- description: |-", "planning:", "- Conclusion", but a "Note: x" or a "def f(x):" has no key.
+LINE = re.compile(r"(?P<item>(- +)*)(?P<key>[a-z_]+:( +|$))?(?P<value>.*)")
 
-KEY_LINE = re.compile(r"\s*(-\s+)*[a-z_]+:(\s|$)")  # "  - description: |-"
+# A value that YAML leaves as it is. Others are comments, tags, texts over several lines and the like.
+VALUE = re.compile(
+    r"""
+    | \|[-+]?(?P<depth>\d?)[-+]?       # "|-", or "|2-" before a text that begins with spaces or an empty line
+    | \[\]                            # no sub-steps
+    | "[^"\\]*" | '([^']|'')*'        # a quoted text; YAML would change a backslash in double quotes
+    | [^\s!&*>|%@`"'\[{#](?!.*\s\#).*  # a plain text
+    """,
+    re.VERBOSE,
+)
 
 
-class Key(str):
-    """A key of a mapping. line: the one that it stands in, int, from 1."""
+class Field(typing.NamedTuple):
+    """A value, and the line of its key, int, from 1.
+
+    value: {key: Field, ...}, [Field, ...] with the line of the list's key, a str as it was written, or None.
+    """
+
+    value: typing.Any
+    line: int
 
 
 def load_yaml(text):
-    """The value of the YAML in a str: dicts with a Key for each key, lists, texts as they were written, and None.
-
-    Raises InvalidThought, with the line, for what is no YAML and for what YAML would change.
-    """
+    """The Field of the YAML in a str. Raises InvalidThought, with the line, for what is no YAML or would be changed."""
     control = CONTROL_CHARACTER.search(text)
     if control:
-        refuse(text.count("\n", 0, control.start()), f"it has the control character {control[0]!r}")
+        refuse(text.count("\n", 0, control.start()) + 1, f"it has the control character {control[0]!r}")
+    check_lines(text)
     try:
-        refuse_what_changes(text)
-        return read_node(yaml.compose(text, Loader=yaml.BaseLoader))
+        return read_node(yaml.compose(text, Loader=yaml.BaseLoader), line=1)
     except yaml.MarkedYAMLError as error:
-        refuse(find_slip(text) or line_of(error), explain(error))
-    except (ValueError, OverflowError, RecursionError) as error:  # "\UFFFFFFFF", "[[[[..."
-        raise InvalidThought(f"its YAML cannot be read ({error})") from None
+        refuse(error.problem_mark.line + 1, f"it is not valid YAML ({error.problem}); {TEXT_RULE}")
+    except RecursionError:
+        raise InvalidThought("its YAML is nested too deep") from None
 
 
 def refuse(line, reason):
-    raise InvalidThought(f"line {line + 1}: {reason}")  # YAML counts from 0.
+    raise InvalidThought(f"line {line}: {reason}")
 
 
-def refuse_what_changes(text):
-    """Refuse what YAML would pass over, join or change. Between two of its tokens there must be white space only."""
-    end = 0
-    for token in yaml.scan(text):
-        start, line = token.start_mark.index, token.start_mark.line
-        skipped = text[end:start].lstrip()  # such as "# a comment\n" before a token in the next line
-        if skipped:
-            refuse(line - skipped.count("\n"), f"YAML would ignore {quote(skipped)}: take it out; {TEXT_RULE}")
-        end = token.end_mark.index
-        written = text[start:end]
-        if isinstance(token, yaml.ScalarToken):
-            refuse_changed_text(token, written, line)
-        elif token.id in SIGNS:
-            refuse(line, f"YAML would take {quote(written)} for a sign of its own; {TEXT_RULE}")
+# Before YAML reads it
 
 
-def refuse_changed_text(token, written, line):
-    if token.style == "|":
-        sign = written.split("\n")[0]
-        if "#" in sign:
-            refuse(line, f"YAML would ignore the comment in {quote(sign)}")
-    elif token.style == '"' and has_odd_backslash(written):
-        refuse(line, f"YAML would change the backslashes in {quote(written)}; a text is a block literal (|-)")
-    elif "\n" in written:
-        refuse(line, f"YAML would join the lines of {quote(written)}; {TEXT_RULE}")
+class Line(typing.NamedTuple):
+    """A line: its number, from 1, how many spaces it is indented by, and what it says."""
+
+    number: int
+    depth: int
+    text: str
 
 
-def has_odd_backslash(written):
-    r"""Whether a text in double quotes has an escape that dump_yaml does not write: \theta, but not \\theta or \x0c."""
-    rest = written.replace(r"\\", "").replace(r"\"", "")
-    return re.search(r"\\[^xuU]", rest)
+def read_lines(text):
+    """The Lines that are not blank."""
+    lines = []
+    for number, line in enumerate(text.split("\n"), 1):
+        depth = len(line) - len(line.lstrip(" "))
+        lines.append(Line(number, depth, line.strip(" ")))
+    return collections.deque(line for line in lines if line.text)
 
 
-def find_slip(text):
-    """The first line, from 0, that ends a block literal and is no key: it may be indented too little. Or None."""
-    margin = None  # of a block literal: None outside of one, and 0 until its first line has come
-    for number, line in enumerate(text.split("\n")):
-        indentation = len(line) - len(line.lstrip())
-        if not line.strip() or (margin and indentation >= margin):
-            continue
-        if margin and not KEY_LINE.match(line):
-            return number
-        if margin == 0:
-            margin = indentation
-        else:
-            margin = 0 if line.endswith("|-") else None
-    return None
+def check_lines(text):
+    """Check that each line is a key or an item of a list, with a value that YAML leaves as it is, or part of a text."""
+    lines = read_lines(text)
+    while lines:
+        line = lines.popleft()
+        if "\t" in line.text:
+            refuse(line.number, "it has a tab outside of a block literal; use spaces")
+        found = LINE.match(line.text)
+        if not found["item"] and not found["key"]:
+            refuse(line.number, f"{quote(line.text)} is neither a key nor a part of a text; {TEXT_RULE}")
+        value = VALUE.fullmatch(found["value"])
+        if not value:
+            refuse(line.number, f"YAML would not leave {quote(found['value'])} as it is; {TEXT_RULE}")
+        if value[0].startswith("|"):
+            column = line.depth + found.start("key")
+            skip_text(lines, column, value["depth"])
 
 
-def line_of(error):
-    """The line in which what is wrong begins, from 0: of a text without an end, its beginning."""
-    if isinstance(error, yaml.scanner.ScannerError) and error.context_mark:
-        return error.context_mark.line
-    return error.problem_mark.line
+def skip_text(lines, column, depth):
+    """Take the lines of a text, all as deep as its first. column: of its key; depth: below that, as its sign says."""
+    if not lines or lines[0].depth <= column:
+        return  # The text is empty.
+    first = lines[0]
+    margin = first.depth
+    if depth:
+        margin = column + int(depth)
+    if first.depth < margin or (margin - column) % 2:
+        refuse(first.number, f"{quote(first.text)} begins a text: indent all its lines by two spaces more than its key")
+    while lines and lines[0].depth >= margin:
+        lines.popleft()
+    if lines:
+        check_end(lines[0], column, first)
 
 
-def explain(error):
-    """What a YAML error means for who wrote the text."""
-    if r"'\t'" in error.problem:
-        return "it has a tab outside of a block literal; use spaces"
-    return f"it is not valid YAML ({error.problem}); {TEXT_RULE}"
+def check_end(line, column, first):
+    """Check that a line that is less deep than a text has not slipped out of it. first: the first line of the text."""
+    is_item = line.text.startswith("- ") and line.depth < column
+    has_key = LINE.match(line.text)["key"]
+    if not is_item and not has_key and not line.text.startswith("\t"):
+        refuse(
+            line.number,
+            f"{quote(line.text)} is neither a key nor as deep as the text that begins in line {first.number}; indent it"
+            " as deep as that, or take it out",
+        )
 
 
-def read_node(node):
+# Reading and writing
+
+
+def read_node(node, line):
+    """The Field of a YAML node. line: that of its key, or of the key of the list that it is in."""
+    value = None
     if isinstance(node, yaml.SequenceNode):
-        return [read_node(item) for item in node.value]
-    if isinstance(node, yaml.MappingNode):
-        return read_mapping(node)
-    if node is None or (node.style is None and node.value in NULLS):
-        return None
-    return node.value
+        value = [read_node(item, line) for item in node.value]
+    elif isinstance(node, yaml.MappingNode):
+        value = read_mapping(node)
+    elif node and not is_null(node):
+        value = node.value
+    return Field(value, line)
+
+
+def is_null(node):
+    return node.style is None and node.value in NULLS
 
 
 def read_mapping(node):
     fields = {}
     for key_node, value_node in node.value:
-        key = Key(key_node.value)
-        key.line = key_node.start_mark.line + 1
+        key = str(key_node.value)
+        line = key_node.start_mark.line + 1
         if key in fields:
-            refuse(key_node.start_mark.line, f"the key {quote(key)} is given twice in one place")
-        fields[key] = read_node(value_node)
+            refuse(line, f"the key {quote(key)} is given twice in one place")
+        fields[key] = read_node(value_node, line)
     return fields
 
 
@@ -137,17 +163,15 @@ def dump_yaml(value, dumper):
 
 
 class LiteralDumper(yaml.SafeDumper):
-    """Writes every text but keys and plain_texts as a block literal, if YAML can hold it in one."""
+    """Writes every text but keys and plain_texts as a block literal."""
 
     plain_texts = ()
-    ESCAPE_REPLACEMENTS = {'"': '"', "\\": "\\"}  # PyYAML would write \f for \x0C, which load_yaml refuses.
 
     def ignore_aliases(self, data):
         return True  # Thoughts share the steps that did not change; a person wants to read them in each.
 
     def choose_scalar_style(self):
-        text = self.event.value
         is_text = self.event.implicit[1]  # no number and no flag
-        if not is_text or self.simple_key_context or text in self.plain_texts:
+        if not is_text or self.simple_key_context or self.event.value in self.plain_texts:
             return super().choose_scalar_style()
-        return '"' if CONTROL_CHARACTER.search(text) else "|"
+        return "|"

@@ -21,29 +21,30 @@ def format_plan(plan):
 
 def format_plan_for_prompt(plan):
     """The plan in its simplified view, a str of lines like "- [Pending] description"."""
-    return "\n".join(indent(simple_line(step), parents) for step, parents in walk(plan))
+    return "\n".join(indent(simple_line(step), path) for step, path in walk(plan))
 
 
 def compare_plans(plan, plan_before):
     """The lines of a plan, a list of PlanLines. New are those that the plan before has not got below these parents."""
-    lines_before = {(full_line(step), parents) for step, parents in walk(plan_before)}
+    lines_before = {(full_line(step), path) for step, path in walk(plan_before)}
     lines = []
-    for step, parents in walk(plan):
+    for step, path in walk(plan):
         line = full_line(step)
-        is_new = (line, parents) not in lines_before
-        lines.append(PlanLine(indent(line, parents), step["status"], is_new))
+        is_new = (line, path) not in lines_before
+        lines.append(PlanLine(indent(line, path), step["status"], is_new))
     return lines
 
 
 def walk(plan, parents=()):
-    """Every step of the plan from top to bottom, with the descriptions of its parents."""
+    """Every step of the plan from top to bottom, with its path: the descriptions of its parents, and its own."""
     for step in plan:
-        yield step, parents
-        yield from walk(step.get("sub_steps", []), (*parents, step["description"]))
+        path = (*parents, one_line(step["description"]))
+        yield step, path
+        yield from walk(step.get("sub_steps", []), path)
 
 
-def indent(line, parents):
-    return "  " * len(parents) + line
+def indent(line, path):
+    return "  " * (len(path) - 1) + line
 
 
 def simple_line(step):

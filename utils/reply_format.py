@@ -5,7 +5,7 @@ import textwrap
 
 from utils.errors import InvalidThought, quote
 from utils.plain_yaml import load_yaml
-from utils.solution import apply_changes
+from utils.solution import apply_change, read_changes
 from utils.thought import REPLY_KEYS, ends_run, evaluations, finds_major_error, read_thought
 
 FENCE = "```"
@@ -43,23 +43,40 @@ def check_new_thought(thought, solution_before, is_last_allowed):
             )
     if ends_run(thought) and finds_major_error(thought) and not is_last_allowed:
         raise InvalidThought("a Major Error cannot end the run; leave the Conclusion Pending")
-    apply_changes(solution_before or "", thought.get("solution_changes", ""), must_differ=True)
+    check_that_changes_differ(solution_before or "", thought.get("solution_changes", ""))
+
+
+def check_that_changes_differ(solution, changes):
+    """No change leaves the solution as it is. Raises InvalidThought."""
+    for passage, new in read_changes(changes):
+        changed = apply_change(solution, passage, new)
+        if changed == solution:
+            raise InvalidThought(
+                f"the change of {quote(passage)} leaves the solution as it is: empty lines and white space around a"
+                " passage do not count, so take in a line that stays"
+            )
+        solution = changed
 
 
 def find_thought(text):
-    """The YAML of the thought: it stands in a fenced block, and begins with the line "current_thinking:"."""
+    """The YAML of the thought: it stands in a fenced block, and begins with the line "current_thinking:".
+
+    What stands before it becomes empty lines, so that each line has the number that it has in the text.
+    """
     lines = drop_think_part(text).split("\n")
     start = find_start(lines)
     check_before(lines[:start])
     end = find_end(lines, start)
     check_after(lines[end:])
-    return "\n".join(lines[start:end])
+    return start * "\n" + "\n".join(lines[start:end])
 
 
 def drop_think_part(text):
-    """What follows the think part, if there is one. A text that is indented as a whole is dedented."""
+    """The text with empty lines for its think part, if it has one. If it is indented as a whole, it is dedented."""
     text = textwrap.dedent(text.replace("\r\n", "\n"))
-    return textwrap.dedent(THINK_PART_END.split(text)[-1])
+    reply = THINK_PART_END.split(text)[-1]
+    dropped = text.removesuffix(reply)
+    return dropped.count("\n") * "\n" + textwrap.dedent(reply)
 
 
 def find_start(lines):

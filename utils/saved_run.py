@@ -16,8 +16,8 @@ import textwrap
 import time
 
 from utils.errors import InvalidThought, RunFailed
-from utils.plain_yaml import LiteralDumper, dump_yaml, load_yaml
-from utils.thought import SAVED_KEYS, STATUSES, read_fields, read_thought, solution_after
+from utils.plain_yaml import LiteralDumper, dump_yaml, load_yaml, refuse
+from utils.thought import SAVED_KEYS, STATUSES, check_text, read_fields, read_thought, solution_after
 
 FOLDER = pathlib.Path("runs")
 RUN_KEYS = ("problem", "thoughts")
@@ -116,37 +116,31 @@ def read_run(content, count=None):
 
     count: read only the first `count` thoughts, whatever is wrong with the others. Raises InvalidThought.
     """
-    fields = load_yaml(decode(content))
-    if not is_run(fields):
-        raise InvalidThought("it is not a saved run, which has a problem and a list of thoughts, and nothing else")
-    read_fields(fields, RUN_KEYS, RUN_KEYS)  # Raises InvalidThought for another key.
-    saved = fields["thoughts"]
+    given = read_fields(load_yaml(decode(content)), RUN_KEYS, RUN_KEYS, "a saved run")
+    problem = check_text(given["problem"], "problem")
+    saved = given["thoughts"].value
+    if not isinstance(saved, list):
+        refuse(given["thoughts"].line, "thoughts is not a list of thoughts")
     if count is not None and count not in range(len(saved) + 1):
         raise InvalidThought(f"--after {count} is impossible, it can be from 0 to {len(saved)}")
     thoughts = read_thoughts(saved[:count])
-    return {"problem": fields["problem"], "thoughts": thoughts}, last_model(saved)
+    return {"problem": problem, "thoughts": thoughts}, last_model(saved)
 
 
 def decode(content):
     try:
-        return content.decode("utf-8-sig")
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InvalidThought(f"line {line}: it is not UTF-8; save the file in this encoding") from None
 
 
-def is_run(fields):
-    if not isinstance(fields, dict):
-        return False
-    return isinstance(fields.get("problem"), str) and isinstance(fields.get("thoughts"), list)
-
-
 def read_thoughts(saved):
     thoughts = []
     solution = None
-    for number, fields in enumerate(saved, 1):
+    for number, field in enumerate(saved, 1):
         try:
-            thought = read_thought(fields, number, [], solution, SAVED_KEYS)  # A saved plan is complete.
+            thought = read_thought(field, number, [], solution, SAVED_KEYS)  # A saved plan is complete.
         except InvalidThought as error:
             raise InvalidThought(f"Thought {number}: {error}") from None
         thoughts.append(thought)
@@ -157,7 +151,7 @@ def read_thoughts(saved):
 def last_model(saved):
     """The model of the last saved thought, or None. With --after, that thought need not be right."""
     try:
-        return saved[-1]["cost"]["model"]
+        return saved[-1].value["cost"].value["model"].value
     except (IndexError, KeyError, TypeError):
         return None
 

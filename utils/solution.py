@@ -55,19 +55,10 @@ def read_part(lines, end):
     raise InvalidThought(FAULTY_BLOCKS)
 
 
-def apply_changes(solution, text, must_differ=False):
-    """The solution, str, after the changes in a text of blocks. Raises InvalidThought.
-
-    must_differ: whether a change that leaves the solution as it is is a fault.
-    """
+def apply_changes(solution, text):
+    """The solution, str, after the changes in a text of blocks. Raises InvalidThought."""
     for passage, new in read_changes(text):
-        changed = apply_change(solution, passage, new)
-        if must_differ and changed == solution:
-            raise InvalidThought(
-                f"the change of {quote(passage)} leaves the solution as it is: empty lines and white space around a"
-                " passage do not count, so take in a line that stays"
-            )
-        solution = changed
+        solution = apply_change(solution, passage, new)
     return solution
 
 

@@ -6,13 +6,16 @@ utils/cost.py) where it is known. A step is {"description": str, "status": str},
 and "sub_steps": [step, ...] where there are any.
 """
 
+import collections
+import copy
 import re
 import textwrap
 import typing
 
 from utils.cost import read_cost
 from utils.errors import InvalidThought, quote
-from utils.plain_yaml import CONTROL_CHARACTER, INDENTATION_RULE
+from utils.plain_yaml import CONTROL_CHARACTER, INDENTATION_RULE, TEXT_RULE, refuse
+from utils.plan_format import walk
 from utils.solution import apply_changes
 
 REQUIRED_KEYS = ("current_thinking", "planning", "next_thought_needed")
@@ -27,8 +30,13 @@ STATUSES = ("Pending", DONE, UNSURE)  # in title case, so that one in any case c
 MINOR, MAJOR = "Minor Issues", "Major Error"
 VERDICTS = ("Correct", MINOR, MAJOR)
 
-# "Evaluation of Thought 2: Correct - ...", "- EVALUATION of **Thought 2** ...": its number, and what follows
-EVALUATION = re.compile(r"[\W_]*evaluation[\W_]+of[\W_]+thought[\W_]+(\d+)(.*)", re.IGNORECASE)
+# "Evaluation of Thought 2: Correct - ...", "- EVALUATION of **Thoughts 2** and 3": the number, and the verdict if there is
+# one right behind it. (Of a number of more digits, no thought has.)
+EVALUATION = re.compile(
+    r"[\W_]*evaluation[\W_]+of[\W_]+thoughts?[\W_]+(?P<number>\d{1,9})(?!\d)"
+    rf"([\W_]+(?P<verdict>{'|'.join(VERDICTS)})(?![^\W_]))?",
+    re.IGNORECASE,
+)
 
 # "Conclusion", "3. **Conclusion**", "Conclusion: check it", but not "Step 3: Conclusion" or "Conclusion of part (a)"
 CONCLUSION = re.compile(r"[\W\d_]*conclusion\s*([^\w\s]|_|\Z)", re.IGNORECASE)
@@ -75,40 +83,47 @@ def is_over(thoughts):
     return bool(thoughts) and ends_run(thoughts[-1])
 
 
+# What a reply leaves out of its plan
+
+
 def complete_plan(plan, plan_before):
-    """The plan, each step completed by what the step with its description had in the plan before, below its parents."""
-    unmatched = list(plan_before)
-    completed = []
-    for step in plan:
-        before = find_step(step["description"], unmatched)
-        if before:
-            unmatched.remove(before)  # Of two steps with one description, each keeps its own result.
-        fields = complete_step(step, before or {})
-        completed.append({key: fields[key] for key in STEP_KEYS if fields.get(key)})  # in this order
-    return completed
+    """Give the steps of a plan what they had in the plan before and leave out.
+
+    A step is the one with its description below the same parents or else, if only one is left with it, that one.
+    """
+    left = collections.defaultdict(list)
+    for step, path in walk(plan_before):
+        left[path].append(step)
+    new_steps = []
+    for step, path in walk(plan):  # It walks on through the sub-steps that a step has just been given.
+        if left[path]:
+            complete_step(step, left[path].pop(0))
+        else:
+            new_steps.append((step, path))
+    complete_moved_steps(new_steps, left)
 
 
-def find_step(description, steps):
-    """The first of the steps with this description, spaces and line breaks aside, or None."""
-    for step in steps:
-        if step["description"].split() == description.split():
-            return step
-    return None
+def complete_moved_steps(new_steps, left):
+    """Complete the steps that were below other parents before. left: {path: steps} of the plan before."""
+    by_description = collections.defaultdict(list)
+    for path, steps in left.items():
+        by_description[path[-1]] += steps
+    for step, path in new_steps:
+        candidates = by_description[path[-1]]
+        if len(candidates) == 1:
+            complete_step(step, candidates.pop())
 
 
 def complete_step(step, before):
-    """The step with what it had before and leaves out, if its status is the same. before: a step, or {}."""
-    completed = dict(step)
-    if step["status"] == before.get("status"):
-        kept_keys = ["result", "mark", "sub_steps"]
-        if "result" in step:
-            kept_keys = ["sub_steps"]  # An old mark does not belong to a new result.
-        for key in kept_keys:
-            if key in before:
-                completed.setdefault(key, before[key])
-    if "sub_steps" in step:
-        completed["sub_steps"] = complete_plan(step["sub_steps"], before.get("sub_steps", []))
-    return completed
+    """Give a step what it had before and leaves out, if its status is the same."""
+    if step["status"] != before["status"]:
+        return
+    kept = copy.deepcopy(before)
+    if "result" in step:  # An old mark does not belong to a new result.
+        kept.pop("mark", None)
+    fields = {**kept, **step}
+    step.clear()
+    step.update({key: fields[key] for key in STEP_KEYS if fields.get(key)})  # in this order
 
 
 # The evaluations
@@ -127,19 +142,8 @@ def read_evaluation(line):
     found = EVALUATION.match(line)
     if not found:
         return None
-    number, rest = found.groups()
-    return Evaluation(line, int(number), read_verdict(rest))
-
-
-def read_verdict(text):
-    """The verdict that begins a text, signs aside, or None: ": **Correct** - x" has one, ": Correctly" has none."""
-    words = re.sub(r"^[\W_]+", "", text)
-    for verdict in VERDICTS:
-        length = len(verdict)
-        is_whole_word = not words[length : length + 1].isalnum()
-        if words[:length].lower() == verdict.lower() and is_whole_word:
-            return verdict
-    return None
+    verdict = found["verdict"]
+    return Evaluation(line, int(found["number"]), verdict and verdict.title())
 
 
 def evaluations(thought):
@@ -150,10 +154,11 @@ def evaluations(thought):
     return [evaluation for evaluation in found if evaluation and 0 < evaluation.number < number]
 
 
-def evaluates_thought_before(thought):
-    """Whether a thought has a verdict on the one before it."""
+def lacks_evaluation(thought):
+    """Whether a thought has no verdict on the one before it, although there is one."""
     number_before = thought["thought_number"] - 1
-    return any(evaluation.verdict for evaluation in evaluations(thought) if evaluation.number == number_before)
+    verdicts = [evaluation.verdict for evaluation in evaluations(thought) if evaluation.number == number_before]
+    return number_before > 0 and not any(verdicts)
 
 
 def finds_major_error(thought):
@@ -211,34 +216,38 @@ def find_flaws(thoughts):
     """Yield a sentence for each flaw of the last thought that the user should know of, although it was taken."""
     thought = thoughts[-1]
     number = thought["thought_number"]
-    is_end = ends_run(thought)
-    if number > 1 and not evaluates_thought_before(thought):
-        end = ", and ends the run" if is_end else ""
-        yield (
-            f"Thought {number} does not evaluate Thought {number - 1}{end}: it has no line that begins with"
-            f' "Evaluation of Thought {number - 1}: Correct", or Minor Issues, or Major Error.'
-        )
-    if is_end and finds_major_error(thought):
+    if lacks_evaluation(thought):
+        flaw = f"Thought {number} does not evaluate Thought {number - 1}"
+        if ends_run(thought):
+            flaw += ", and ends the run"
+        form = f'"Evaluation of Thought {number - 1}: Correct", or Minor Issues, or Major Error'
+        yield f"{flaw}: it has no line that begins with {form}."
+    if ends_run(thought) and finds_major_error(thought):
         yield f"Thought {number} ends the run after a Major Error: its correction was not checked."
-    if is_end and solution_so_far(thoughts) is None:
+    if ends_run(thought) and solution_so_far(thoughts) is None:
         yield f"Thought {number} ends the run without a `solution`: its thinking is shown instead."
 
 
 # Reading a thought, and the rules about it
 
 
-def read_thought(fields, number, plan_before, solution_before, keys=REPLY_KEYS):
-    """Make a thought of its fields, as load_yaml returns them. Raises InvalidThought.
+def read_thought(field, number, plan_before, solution_before, keys=REPLY_KEYS):
+    """Make a thought of its Field, as load_yaml returns it. Raises InvalidThought.
 
     number: int, the thought's number; plan_before: list of steps, the last plan; solution_before: str or None; keys:
     those that may be there.
     """
-    given = read_fields(fields, keys, REQUIRED_KEYS)
-    plan = read_plan(given["planning"], "planning")
+    given = read_fields(field, keys, REQUIRED_KEYS, "the thought")
+    if "thought_number" in given:
+        check_number(given["thought_number"], number)
+    plan = read_steps(given["planning"], "planning")
+    if not plan:
+        refuse(given["planning"].line, "planning has no steps")
+    complete_plan(plan, plan_before)
     thought = {
         "thought_number": number,
         "current_thinking": read_text(given["current_thinking"], "current_thinking"),
-        "planning": complete_plan(plan, plan_before),
+        "planning": plan,
         "next_thought_needed": read_flag(given["next_thought_needed"]),
     }
     for key in ("solution", "solution_changes"):
@@ -254,11 +263,11 @@ def read_thought(fields, number, plan_before, solution_before, keys=REPLY_KEYS):
 def check_conclusion(thought):
     """The plan ends with the Conclusion, which is not Done before the other steps are; nor is the flag false."""
     plan = thought["planning"]
-    conclusion = plan[-1]
-    if not CONCLUSION.match(conclusion["description"]):
-        last = quote(conclusion["description"])
-        raise InvalidThought(f"the last step of the plan is {last}; end the whole plan with Conclusion, in English")
-    claims_end = not thought["next_thought_needed"] or not is_open(conclusion)
+    last = plan[-1]
+    if not CONCLUSION.match(last["description"]):
+        shown = quote(last["description"])
+        raise InvalidThought(f"the last step of the plan is {shown}; end the whole plan with Conclusion, in English")
+    claims_end = not thought["next_thought_needed"] or not is_open(last)
     if claims_end and not ends_run(thought):
         next_step = quote(open_steps(plan)[0]["description"])
         raise InvalidThought(f"it ends the run, but the step {next_step} is not Done")
@@ -275,60 +284,87 @@ def check_solution(thought, solution_before):
         raise InvalidThought("it ends the run without a solution; write the key solution")
 
 
-def read_fields(fields, keys, required_keys, place=""):
-    """The fields that are not blank. keys: those that may be there; place: whose fields they are, for a reason."""
-    if not isinstance(fields, dict):
-        raise InvalidThought(f"{quote(fields)} is not a mapping; {INDENTATION_RULE}")
+# Reading the Fields of a thought. `name` says in a reason what is read.
+
+
+def read_fields(field, keys, required_keys, name):
+    """The Fields of a mapping that are not blank. keys: those that may be there."""
+    fields = field.value
+    if not isinstance(fields, dict) or not fields:
+        refuse(field.line, f"{name} must have the keys {', '.join(required_keys)}, each on a line of its own")
     for key in fields:
         if key not in keys:
             known = ", ".join(keys)
-            raise InvalidThought(f"line {key.line}: the key {quote(key)} is not one of {known}; {INDENTATION_RULE}")
-    given = {key: value for key, value in fields.items() if not is_blank(value)}
+            refuse(fields[key].line, f"the key {quote(key)} is not one of {known}; {INDENTATION_RULE}")
+    first, *_ = fields.values()
     for key in required_keys:
-        if key not in given:
-            raise InvalidThought(f"{key}{place} is missing or blank")
-    return given
+        written = fields.get(key, first)
+        if key not in fields or is_blank(written):
+            refuse(written.line, f"the {key} of {name} is missing or blank")
+    return {key: fields[key] for key in fields if not is_blank(fields[key])}
 
 
-def is_blank(value):
-    return value is None or not str(value).strip()
+def is_blank(field):
+    value = field.value
+    return value is None or (isinstance(value, str) and not value.strip())
 
 
-def read_text(value, name):
-    if not isinstance(value, str) or CONTROL_CHARACTER.search(value):  # from "\x08" in double quotes
-        raise InvalidThought(f"{name} is not a text, or has a control character")
-    return dedent(value)
+def read_text(field, name):
+    return dedent(check_text(field, name))
 
 
-def read_flag(value):
-    flag = read_text(value, "next_thought_needed").lower()
+def check_text(field, name):
+    """The str in a Field, to the letter."""
+    if not isinstance(field.value, str):
+        refuse(field.line, f"{name} is not a text; {TEXT_RULE}")
+    return field.value
+
+
+def check_number(field, number):
+    written = read_text(field, "thought_number")
+    if written != str(number):
+        refuse(field.line, f"thought_number is {quote(written)}, but this is Thought {number}")
+
+
+def read_flag(field):
+    flag = read_text(field, "next_thought_needed").lower()
     if flag not in ("true", "false"):
-        raise InvalidThought(f"next_thought_needed is {quote(flag)}, neither true nor false")
+        refuse(field.line, f"next_thought_needed is {quote(flag)}, neither true nor false")
     return flag == "true"
 
 
-def read_plan(items, name):
-    if not isinstance(items, list) or (name == "planning" and not items):
-        raise InvalidThought(f"{name} is not a list of steps")
-    return [read_step(item) for item in items]
+def read_steps(field, name):
+    if not isinstance(field.value, list):
+        refuse(field.line, f"{name} is not a list of steps")
+    return [read_step(step) for step in field.value]
 
 
-def read_step(fields):
-    place = f" of the step {quote(fields)}"
-    given = read_fields(fields, STEP_KEYS, REQUIRED_STEP_KEYS, place)
+def read_step(field):
+    name = name_step(field)
+    given = read_fields(field, STEP_KEYS, REQUIRED_STEP_KEYS, name)
     step = {}
     for key in ("description", "status", "result", "mark"):
         if key in given:
-            step[key] = read_text(given[key], f"{key}{place}")
-    step["status"] = read_status(step)
+            step[key] = read_text(given[key], f"the {key} of {name}")
+    step["status"] = read_status(given["status"], name)
     if "sub_steps" in given:
-        step["sub_steps"] = read_plan(given["sub_steps"], f"sub_steps{place}")
+        step["sub_steps"] = read_steps(given["sub_steps"], f"the sub_steps of {name}")
     return step
 
 
-def read_status(step):
-    status = step["status"].title()
+def name_step(field):
+    """Such as "the step 'Solve'"; "a step", if it has no description."""
+    description = field.value
+    if isinstance(field.value, dict) and "description" in field.value:
+        description = field.value["description"].value
+    if not isinstance(description, str):
+        return "a step"
+    return f"the step {quote(description)}"
+
+
+def read_status(field, name):
+    written = read_text(field, f"the status of {name}")
+    status = written.title()
     if status not in STATUSES:
-        description = quote(step["description"])
-        raise InvalidThought(f"the status of {description} is {quote(step['status'])}, not {', '.join(STATUSES)}")
+        refuse(field.line, f"the status of {name} is {quote(written)}, not {', '.join(STATUSES)}")
     return status
