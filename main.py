@@ -34,6 +34,7 @@ DEFAULT_PROBLEM = (
     "You keep rolling a fair die until you roll three, four, five in that order consecutively on three rolls."
     " What is the probability that you roll the die an odd number of times?"
 )
+DEFAULTS = (None, False, DEFAULT_PROBLEM, MAX_THOUGHTS)  # of the options
 LATEST = object()  # in the place of a path: the run in FOLDER that was written last
 
 log = logging.getLogger("chain_of_thought")
@@ -84,7 +85,7 @@ def open_run(args):
         run = load_unfinished_run(args)
     else:
         run = SavedRun({"problem": read_problem(args.problem)})
-    if len(run.thoughts) >= limit_of(args):
+    if len(run.thoughts) >= args.max_thoughts:
         raise RunFailed(f"--max-thoughts must be at least {len(run.thoughts) + 1}.")
     if asks_model(args):
         run.save_first(args.run)
@@ -92,8 +93,8 @@ def open_run(args):
 
 
 def check_options(args):
-    given = {name for name, value in vars(args).items() if value is not None and value is not False}
-    if "show" in given and given - {"show", "after", "quiet"}:
+    given = {name for name, value in vars(args).items() if value not in DEFAULTS}
+    if args.show is not None and given - {"show", "after", "quiet"}:
         raise RunFailed("--show goes with --after and --quiet only.")
     if "problem" in given and given & {"resume", "after"}:
         raise RunFailed("--resume and --after continue a saved problem, so leave out --problem.")
@@ -101,10 +102,6 @@ def check_options(args):
 
 def asks_model(args):
     return args.show is None and not args.show_prompt
-
-
-def limit_of(args):
-    return MAX_THOUGHTS if args.max_thoughts is None else args.max_thoughts
 
 
 def find_file(path):
@@ -128,20 +125,18 @@ def load_unfinished_run(args):
 
 
 def read_problem(argument):
-    """The problem, str. argument: a text, "-" for standard input, or None for the default."""
-    if argument is None:
-        return DEFAULT_PROBLEM
+    """The problem, str. argument: a text, or "-" for standard input. Raises RunFailed."""
     try:
-        text = read_standard_input() if argument == "-" else argument
-        text.encode()  # Raises UnicodeError for bytes that are not UTF-8.
+        if argument == "-":
+            argument = read_standard_input()
+        argument.encode()  # Raises UnicodeError for bytes that are not UTF-8.
+        problem = argument.replace("\r\n", "\n")
+        check_problem(problem)
+        return problem
     except (OSError, UnicodeError) as error:
         raise RunFailed(f"--problem cannot be read: {error}. It must be UTF-8, and so must the locale.") from None
-    problem = text.replace("\r\n", "\n")
-    try:
-        check_problem(problem)
     except ValueError as error:
         raise RunFailed(f"--problem: {error}.") from None
-    return problem
 
 
 def read_standard_input():
@@ -158,28 +153,19 @@ def create_node(args, run, call_llm):
     if call_llm is None:
         default_model = run.model or DEFAULT_MODEL
         call_llm = functools.partial(call_openai, model=args.model, default_model=default_model)
-    return ChainOfThoughtNode(limit_of(args), run.save, call_llm)
+    return ChainOfThoughtNode(args.max_thoughts, run.save, call_llm)
 
 
 def act(args, run, node):
     """Print what the arguments ask for."""
-    if args.show is not None:
-        show(args, run)
-    elif args.show_prompt:
+    if args.show_prompt:
         show_prompt(run, node)
     elif args.quiet:
         with contextlib.redirect_stdout(io.StringIO()):
             think(args, run, node)
-        print_solution(final_solution(run.thoughts))
+        print_solution(args, run)
     else:
         think(args, run, node)
-
-
-def show(args, run):
-    if args.quiet:
-        print_solution(final_solution(run.thoughts) or solution_so_far(run.thoughts))
-    else:
-        print_trace(trace_run(run.shared["problem"], run.thoughts))
 
 
 def show_prompt(run, node):
@@ -189,15 +175,19 @@ def show_prompt(run, node):
 
 
 def think(args, run, node):
+    """Print the thoughts so far, then think on, unless they are only shown. With --step, print the new one alone."""
     if not args.step or not run.thoughts:
         print_trace(trace_run(run.shared["problem"], run.thoughts))
     if args.step:
         node.run(run.shared)
-    else:
+    elif args.show is None:
         create_chain_of_thought_flow(node).run(run.shared)
 
 
-def print_solution(solution):
+def print_solution(args, run):
+    solution = final_solution(run.thoughts)
+    if args.show is not None:
+        solution = solution or solution_so_far(run.thoughts)
     if solution:
         print_text(f"{solution}\n")
 
@@ -214,10 +204,7 @@ def finish(args, run, node, status, message):
     if message:
         level = logging.ERROR if status else logging.WARNING
         log.log(level, " ".join([message, *hints(args, run)]))
-    if args.show is not None:
-        sum_up_shown(run.thoughts)
-    elif node.costs:
-        sum_up(run, node.costs)
+    sum_up(args, run, node)
     drop_unwritten_output()
     return status
 
@@ -231,7 +218,7 @@ def describe_end(args, run):
         return 0, ""
     if args.show is not None:
         return 1, f"Not finished after {format_count(number, 'thoughts')}: the solution is missing or not checked."
-    if number >= limit_of(args):
+    if number >= args.max_thoughts:
         return 1, describe_limit(run)
     return 0, f"Stopped after Thought {number}."
 
@@ -268,28 +255,25 @@ def options_of_run(args, run):
     words = []
     if args.model:
         words += ["--model", args.model]
-    limit = limit_of(args)
+    limit = args.max_thoughts
     if len(run.thoughts) >= limit:
         limit *= 2  # With the same limit, nothing would be thought.
     if limit != MAX_THOUGHTS:
         words += ["--max-thoughts", str(limit)]
-    for option in ("step", "quiet", "verbose"):
-        if getattr(args, option):
-            words.append(f"--{option}")
-    return words
+    switches = {"--step": args.step, "--quiet": args.quiet, "--verbose": args.verbose}
+    return words + [name for name, is_given in switches.items() if is_given]
 
 
-def sum_up(run, costs):
+def sum_up(args, run, node):
     """Log such as: 2 thoughts, saved in runs/x.yaml. This took 3 requests, 61.2 seconds (gpt-6-luna)."""
+    costs, what = node.costs, "This"
+    if args.show is not None:
+        costs, what = [thought["cost"] for thought in run.thoughts if "cost" in thought], "They"
     thoughts = format_count(len(run.thoughts), "thoughts")
-    place = f"saved in {run.path}" if run.is_saved() else "not all of them saved"
-    log.info(f"{thoughts}, {place}. This took {format_cost(add_costs(costs))}.")
-
-
-def sum_up_shown(thoughts):
-    costs = [thought["cost"] for thought in thoughts if "cost" in thought]
+    if run.is_saved():
+        thoughts += f", saved in {run.path}"
     if costs:
-        log.info(f"{format_count(len(thoughts), 'thoughts')}. They took {format_cost(add_costs(costs))}.")
+        log.info(f"{thoughts}. {what} took {format_cost(add_costs(costs))}.")
 
 
 # The process
@@ -298,9 +282,9 @@ def sum_up_shown(thoughts):
 def build_parser():
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
-    add("--problem", metavar="TEXT", help="the problem; - reads it from standard input")
+    add("--problem", metavar="TEXT", default=DEFAULT_PROBLEM, help="the problem; - reads it from standard input")
     add("--model", metavar="NAME", help=f"the model (default: OPENAI_MODEL, the resumed run's, or {DEFAULT_MODEL})")
-    add("--max-thoughts", metavar="N", type=int, help=f"N thoughts at most (default: {MAX_THOUGHTS})")
+    add("--max-thoughts", metavar="N", type=int, default=MAX_THOUGHTS, help="N thoughts at most (default: %(default)s)")
     add("--run", metavar="FILE", type=pathlib.Path, help=f"save the run in this new file (default: one in {FOLDER}/)")
     saved_run = {"metavar": "FILE", "nargs": "?", "type": pathlib.Path, "const": LATEST}
     add("--resume", **saved_run, help=f"continue this run (default: the latest in {FOLDER}/)")

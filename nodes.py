@@ -319,14 +319,11 @@ def fill_in(sentences, values):
 def make_reply(answer, seconds):
     """The Reply in what call_llm has returned after so many seconds: a Reply, a str, or None."""
     if not isinstance(answer, Reply):
-        answer = Reply(answer)
-    text, cost, fault = answer
-    if text is None:
-        text = ""
-    if not isinstance(text, str):
-        raise TypeError(f"call_llm returned {type(text).__name__}, and a reply is a str, or None if it is empty")
-    known_cost = {**keep_known(cost or {}), "requests": 1, "seconds": seconds}
-    return Reply(text, known_cost, fault)
+        answer = Reply("" if answer is None else answer)
+    if not isinstance(answer.text, str):
+        raise TypeError(f"call_llm must return a str, None or a Reply, not {type(answer.text).__name__}")
+    cost = {**keep_known(answer.cost or {}), "requests": 1, "seconds": seconds}
+    return answer._replace(cost=cost)
 
 
 def total_cost(replies):

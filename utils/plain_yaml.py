@@ -120,11 +120,8 @@ def check_end(line, column, first):
     is_item = line.text.startswith("- ") and line.depth < column
     has_key = LINE.match(line.text)["key"]
     if not is_item and not has_key and not line.text.startswith("\t"):
-        refuse(
-            line.number,
-            f"{quote(line.text)} is neither a key nor as deep as the text that begins in line {first.number}; indent it"
-            " as deep as that, or take it out",
-        )
+        place = f"the text that begins in line {first.number}; indent it as deep as that, or take it out"
+        refuse(line.number, f"{quote(line.text)} is neither a key nor as deep as {place}")
 
 
 # Reading and writing
@@ -166,9 +163,6 @@ class LiteralDumper(yaml.SafeDumper):
     """Writes every text but keys and plain_texts as a block literal."""
 
     plain_texts = ()
-
-    def ignore_aliases(self, data):
-        return True  # Thoughts share the steps that did not change; a person wants to read them in each.
 
     def choose_scalar_style(self):
         is_text = self.event.implicit[1]  # no number and no flag

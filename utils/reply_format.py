@@ -38,9 +38,8 @@ def check_new_thought(thought, solution_before, is_last_allowed):
     """The rules for a thought that a model has just sent: a saved one is taken as it is. Raises InvalidThought."""
     for evaluation in evaluations(thought):
         if not evaluation.verdict:
-            raise InvalidThought(
-                f"{quote(evaluation.line)} has no verdict after the number: Correct, Minor Issues, Major Error"
-            )
+            line = quote(evaluation.line)
+            raise InvalidThought(f"{line} has no verdict behind the number: Correct, Minor Issues or Major Error")
     if ends_run(thought) and finds_major_error(thought) and not is_last_allowed:
         raise InvalidThought("a Major Error cannot end the run; leave the Conclusion Pending")
     check_that_changes_differ(solution_before or "", thought.get("solution_changes", ""))
@@ -51,10 +50,7 @@ def check_that_changes_differ(solution, changes):
     for passage, new in read_changes(changes):
         changed = apply_change(solution, passage, new)
         if changed == solution:
-            raise InvalidThought(
-                f"the change of {quote(passage)} leaves the solution as it is: empty lines and white space around a"
-                " passage do not count, so take in a line that stays"
-            )
+            raise InvalidThought(f"the change of {quote(passage)} leaves the solution as it is; take in a line that stays")
         solution = changed
 
 
@@ -81,10 +77,8 @@ def drop_think_part(text):
 
 def find_start(lines):
     starts = [number for number, line in enumerate(lines) if line.startswith(FIRST_KEY)]
-    if not starts:
-        raise InvalidThought(f"it has no line that begins with {FIRST_KEY}")
-    if len(starts) > 1:
-        raise InvalidThought(f"it has {len(starts)} lines that begin with {FIRST_KEY}, not one")
+    if len(starts) != 1:
+        raise InvalidThought(f"it has {len(starts) or 'no'} lines that begin with {FIRST_KEY}, and must have one")
     return starts[0]
 
 
@@ -104,20 +98,14 @@ def find_end(lines, start):
     for number in range(start, len(lines)):
         if lines[number].startswith(FENCE):
             return number
-    raise InvalidThought(
-        f"the closing fence, {FENCE}, is missing at the beginning of the last line; if the reply was cut off, write"
-        " less in one reply"
-    )
+    raise InvalidThought(f"no line begins with the closing fence, {FENCE}; if the reply was cut off, write less in one")
 
 
 def check_after(lines):
     """After the thought stands a closing fence and nothing else: it could be a fence in a text that goes on."""
-    closing_fence, *rest = lines
-    if closing_fence.strip("` \t"):
-        raise InvalidThought(f"{quote(closing_fence)} ends the block too early; indent the code fences in texts")
-    text_after = "\n".join(rest).strip()
-    if text_after:
-        raise InvalidThought(
-            f"{quote(text_after)} stands after the closing fence; indent the code fences in texts, and write nothing"
-            " after the block"
-        )
+    closing_fence, *others = lines
+    word = closing_fence.strip("` \t")
+    rest = "\n".join([word, *others]).strip()
+    if rest:
+        rule = "indent the code fences in texts, and write nothing behind the block"
+        raise InvalidThought(f"{quote(rest)} stands behind the fence that ends the block; {rule}")

@@ -80,7 +80,7 @@ class SavedRun:
 
     def is_saved(self):
         """Whether the run has a file that holds all its thoughts."""
-        return os.path.exists(self.path) and not self.count_unsaved()
+        return self.path is not None and os.path.exists(self.path) and not self.count_unsaved()
 
     def write(self, shared):
         """Write the run to its file, or to FILE-2 if that is not as this run has left it."""

@@ -25,7 +25,7 @@ REQUIRED_STEP_KEYS = ("description", "status")
 STEP_KEYS = (*REQUIRED_STEP_KEYS, "result", "mark", "sub_steps")
 
 DONE, UNSURE = "Done", "Verification Needed"
-STATUSES = ("Pending", DONE, UNSURE)  # in title case, so that one in any case can be read
+STATUSES = ("Pending", DONE, UNSURE)
 
 MINOR, MAJOR = "Minor Issues", "Major Error"
 VERDICTS = ("Correct", MINOR, MAJOR)
@@ -239,16 +239,17 @@ def read_thought(field, number, plan_before, solution_before, keys=REPLY_KEYS):
     """
     given = read_fields(field, keys, REQUIRED_KEYS, "the thought")
     if "thought_number" in given:
-        check_number(given["thought_number"], number)
+        read_choice(given["thought_number"], [str(number)], "thought_number")
     plan = read_steps(given["planning"], "planning")
     if not plan:
         refuse(given["planning"].line, "planning has no steps")
     complete_plan(plan, plan_before)
+    flag = read_choice(given["next_thought_needed"], ("true", "false"), "next_thought_needed")
     thought = {
         "thought_number": number,
         "current_thinking": read_text(given["current_thinking"], "current_thinking"),
         "planning": plan,
-        "next_thought_needed": read_flag(given["next_thought_needed"]),
+        "next_thought_needed": flag == "true",
     }
     for key in ("solution", "solution_changes"):
         if key in given:
@@ -320,17 +321,13 @@ def check_text(field, name):
     return field.value
 
 
-def check_number(field, number):
-    written = read_text(field, "thought_number")
-    if written != str(number):
-        refuse(field.line, f"thought_number is {quote(written)}, but this is Thought {number}")
-
-
-def read_flag(field):
-    flag = read_text(field, "next_thought_needed").lower()
-    if flag not in ("true", "false"):
-        refuse(field.line, f"next_thought_needed is {quote(flag)}, neither true nor false")
-    return flag == "true"
+def read_choice(field, choices, name):
+    """One of the choices, str, which may be written in any case."""
+    written = read_text(field, name)
+    for choice in choices:
+        if written.lower() == choice.lower():
+            return choice
+    refuse(field.line, f"{name} is {quote(written)}, not {', '.join(choices)}")
 
 
 def read_steps(field, name):
@@ -342,11 +339,13 @@ def read_steps(field, name):
 def read_step(field):
     name = name_step(field)
     given = read_fields(field, STEP_KEYS, REQUIRED_STEP_KEYS, name)
-    step = {}
-    for key in ("description", "status", "result", "mark"):
+    step = {
+        "description": read_text(given["description"], f"the description of {name}"),
+        "status": read_choice(given["status"], STATUSES, f"the status of {name}"),
+    }
+    for key in ("result", "mark"):
         if key in given:
             step[key] = read_text(given[key], f"the {key} of {name}")
-    step["status"] = read_status(given["status"], name)
     if "sub_steps" in given:
         step["sub_steps"] = read_steps(given["sub_steps"], f"the sub_steps of {name}")
     return step
@@ -360,11 +359,3 @@ def name_step(field):
     if not isinstance(description, str):
         return "a step"
     return f"the step {quote(description)}"
-
-
-def read_status(field, name):
-    written = read_text(field, f"the status of {name}")
-    status = written.title()
-    if status not in STATUSES:
-        refuse(field.line, f"the status of {name} is {quote(written)}, not {', '.join(STATUSES)}")
-    return status
