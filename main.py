@@ -96,7 +96,7 @@ def check_options(args):
     given = {name for name, value in vars(args).items() if value not in DEFAULTS}
     if args.show is not None and given - {"show", "after", "quiet"}:
         raise RunFailed("--show goes with --after and --quiet only.")
-    if "problem" in given and given & {"resume", "after"}:
+    if args.problem != DEFAULT_PROBLEM and (args.resume is not None or args.after is not None):
         raise RunFailed("--resume and --after continue a saved problem, so leave out --problem.")
 
 
@@ -157,15 +157,15 @@ def create_node(args, run, call_llm):
 
 
 def act(args, run, node):
-    """Print what the arguments ask for."""
+    """Print what the arguments ask for. Raises RunFailed or PipeClosed."""
     if args.show_prompt:
         show_prompt(run, node)
-    elif args.quiet:
+    elif not args.quiet:
+        think(args, run, node)
+    else:
         with contextlib.redirect_stdout(io.StringIO()):
             think(args, run, node)
         print_solution(args, run)
-    else:
-        think(args, run, node)
 
 
 def show_prompt(run, node):
@@ -175,7 +175,7 @@ def show_prompt(run, node):
 
 
 def think(args, run, node):
-    """Print the thoughts so far, then think on, unless they are only shown. With --step, print the new one alone."""
+    """Print the thoughts so far and, unless they are only shown, think on. With --step, print the new one alone."""
     if not args.step or not run.thoughts:
         print_trace(trace_run(run.shared["problem"], run.thoughts))
     if args.step:
@@ -201,9 +201,10 @@ def finish(args, run, node, status, message):
         run.close()
     if status == 0:
         status, message = describe_end(args, run)
+    if message and asks_model(args):
+        message = " ".join([message, *hints(args, run)])
     if message:
-        level = logging.ERROR if status else logging.WARNING
-        log.log(level, " ".join([message, *hints(args, run)]))
+        log.log(logging.ERROR if status else logging.WARNING, message)
     sum_up(args, run, node)
     drop_unwritten_output()
     return status
@@ -211,44 +212,34 @@ def finish(args, run, node, status, message):
 
 def describe_end(args, run):
     """The exit status of what has not failed, and what to tell the user or ""."""
-    number = len(run.thoughts)
+    thoughts = format_count(len(run.thoughts), "thoughts")
     if args.step and run.count_unsaved():
-        return 1, f"Stopped after Thought {number}."
+        return 1, f"Stopped after {thoughts}."
     if args.show_prompt or is_over(run.thoughts):
         return 0, ""
     if args.show is not None:
-        return 1, f"Not finished after {format_count(number, 'thoughts')}: the solution is missing or not checked."
-    if number >= args.max_thoughts:
-        return 1, describe_limit(run)
-    return 0, f"Stopped after Thought {number}."
-
-
-def describe_limit(run):
-    message = f"The limit of {format_count(len(run.thoughts), 'thoughts')} is reached."
+        return 1, f"Not finished after {thoughts}: the solution is missing or not checked."
+    if len(run.thoughts) < args.max_thoughts:
+        return 0, f"Stopped after {thoughts}."
+    message = f"The limit of {thoughts} is reached."
     if solution_so_far(run.thoughts) and run.is_saved():
-        return f"The solution so far may not be checked. To print it: {show_command(run)} -q\n{message}"
-    return message
+        command_line = command("--show", run.path, "-q")
+        message = f"The solution so far may not be checked. To print it: {command_line}\n{message}"
+    return 1, message
 
 
 def hints(args, run):
     """Yield what follows a message: what is not saved, and a command that can be pasted."""
-    if not asks_model(args):
-        return
     if run.count_unsaved():
         yield f"Not saved: {format_count(run.count_unsaved(), 'thoughts')}."
     if run.is_saved() and is_over(run.thoughts):
-        yield f"To print the run: {show_command(run)}"
+        yield "To print the run: " + command("--show", run.path)
     elif os.path.exists(run.path):
-        words = ["--resume", str(run.path), *options_of_run(args, run)]
-        yield f"To continue: {command(words)}"
+        yield "To continue: " + command("--resume", run.path, *options_of_run(args, run))
 
 
-def show_command(run):
-    return command(["--show", str(run.path)])
-
-
-def command(words):
-    return shlex.join(["python", sys.argv[0], *words])
+def command(*words):
+    return shlex.join(["python", sys.argv[0], *map(str, words)])
 
 
 def options_of_run(args, run):
@@ -259,21 +250,21 @@ def options_of_run(args, run):
     if len(run.thoughts) >= limit:
         limit *= 2  # With the same limit, nothing would be thought.
     if limit != MAX_THOUGHTS:
-        words += ["--max-thoughts", str(limit)]
+        words += ["--max-thoughts", limit]
     switches = {"--step": args.step, "--quiet": args.quiet, "--verbose": args.verbose}
     return words + [name for name, is_given in switches.items() if is_given]
 
 
 def sum_up(args, run, node):
     """Log such as: 2 thoughts, saved in runs/x.yaml. This took 3 requests, 61.2 seconds (gpt-6-luna)."""
-    costs, what = node.costs, "This"
+    costs = node.costs
     if args.show is not None:
-        costs, what = [thought["cost"] for thought in run.thoughts if "cost" in thought], "They"
+        costs = [thought["cost"] for thought in run.thoughts if "cost" in thought]
     thoughts = format_count(len(run.thoughts), "thoughts")
     if run.is_saved():
         thoughts += f", saved in {run.path}"
     if costs:
-        log.info(f"{thoughts}. {what} took {format_cost(add_costs(costs))}.")
+        log.info(f"{thoughts}. This took {format_cost(add_costs(costs))}.")
 
 
 # The process

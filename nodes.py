@@ -263,9 +263,8 @@ class ChainOfThoughtNode(Node):
         print_trace(trace_last_thought(thoughts))
         for flaw in find_flaws(thoughts):
             log.warning(flaw)
-        if is_over(thoughts):
-            return "end"
-        if len(thoughts) >= self.max_thoughts:  # The last prompt asked for the end, but a model may want to go on.
+        # At the limit the prompt has asked for the end, but a model may want to go on.
+        if is_over(thoughts) or len(thoughts) >= self.max_thoughts:
             return "end"
         return "continue"
 
@@ -343,10 +342,9 @@ def describe_failure(number, reason, replies):
     """Why no thought came of several replies, with the last one and what was wrong with it: for the user."""
     last = replies[-1]
     shown = last.text.strip() or "(it is empty)"
+    took = format_cost(total_cost(replies))
+    text = f"The last reply:\n{shown}\n\nThought {number}: gave up after {TRIES} rejected replies, which took {took}."
     advice = ""
     if not last.fault:  # Of a refusal, the reason says all.
         advice = " The model may not manage the format, or an edit broke it: a run with -v shows every reply."
-    return (
-        f"The last reply:\n{shown}\n\nThought {number}: gave up after {TRIES} rejected replies, which took"
-        f" {format_cost(total_cost(replies))}. The last one: {reason}.{advice}"
-    )
+    return f"{text} The last one: {reason}.{advice}"

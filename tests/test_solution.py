@@ -342,7 +342,7 @@ def test_an_evaluation_without_a_verdict_on_its_line_is_rejected_with_the_three_
     line = f"Evaluation of Thought 1{rest}"
     err = reject(reply(), reply(f"{line}\nCorrect\nEvaluation of Thought 2: Correct"))
     assert f"'{line}'" in err
-    assert "Correct, Minor Issues, Major Error" in err
+    assert "Correct, Minor Issues or Major Error" in err
 
 
 @pytest.mark.parametrize(

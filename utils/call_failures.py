@@ -4,8 +4,12 @@ import contextlib
 import json
 import os
 
-OPENAI_URL = "https://api.openai.com/v1"
-ADVICE = {401: " Check OPENAI_API_KEY.", 404: " Check --model, OPENAI_MODEL and OPENAI_BASE_URL."}
+# What to check, by the status of an answer.
+ADVICE = {
+    200: " Check OPENAI_BASE_URL.",
+    401: " Check OPENAI_API_KEY.",
+    404: " Check --model, OPENAI_MODEL and OPENAI_BASE_URL.",
+}
 
 # Where providers give a reason: {"error": {"message": "No such model"}}, {"error": "Gone"}, {"detail": "Gone"},
 # {"choices": [{"error": {"message": "Gone"}}]}
@@ -14,21 +18,23 @@ REASON_KEYS = ("error", "message", "detail", "choices")
 
 def describe_answer(status, body):
     """Why an answer is not a completion, in the provider's words if it has any. status: int; body: bytes."""
+    server = server_address()
+    advice = ADVICE.get(status, "")
     text = body.decode("utf-8", "replace").strip()
     if text.startswith("<"):
         if status in (200, 404):
-            return f"{server_address()} is not an OpenAI-compatible API: it sent a web page. Check OPENAI_BASE_URL."
-        return f"{server_address()} answered {status} with a web page: the server or a gateway failed."
+            return f"{server} is not an OpenAI-compatible API: it sent a web page.{advice}"
+        cause = advice or " The server or a gateway before it failed."
+        return f"{server} answered {status} with a web page.{cause}"
     if status == 200 and is_cut(text):
-        return f"The connection to {server_address()} was cut in the middle of the reply."
+        return f"The connection to {server} was cut in the middle of the reply."
     reason = None
     with contextlib.suppress(ValueError, RecursionError):
-        reason = find_reason(json.loads(text))
+        reason = next(find_reasons(json.loads(text)), None)
     shown = shorten(reason or text)
     if status < 300 and not reason:
-        return f"The answer from {server_address()} ({status}) cannot be read. It begins: {shown or '(it is empty)'}"
-    advice = ADVICE.get(status, "")
-    return f"{server_address()} answered {status}: {shown or 'no reason given'}.{advice}"
+        return f"The answer from {server} ({status}) cannot be read. It begins: {shown or '(it is empty)'}"
+    return f"{server} answered {status}: {shown or 'no reason given'}.{advice}"
 
 
 def describe_no_answer(error):
@@ -54,34 +60,40 @@ def is_cut(text):
     return text[0] in "{[" and text[-1] not in "}]"
 
 
-def find_reason(value):
-    """The first text under the REASON_KEYS of a parsed answer, or None."""
-    if isinstance(value, str):
-        return value
-    parts = []
+def find_reasons(value):
+    """Yield the texts under the REASON_KEYS of a parsed answer."""
+    if isinstance(value, str) and value:
+        yield value
     if isinstance(value, list):
-        parts = value
+        for item in value:
+            yield from find_reasons(item)
     if isinstance(value, dict):
-        parts = [value[key] for key in REASON_KEYS if key in value]
-    reasons = [find_reason(part) for part in parts]
-    return next(filter(None, reasons), None)
+        for key in REASON_KEYS:
+            yield from find_reasons(value.get(key))
 
 
 def shorten(text):
     """The text on one line, or its beginning, without the key."""
-    key = os.environ.get("OPENAI_API_KEY", "")
-    if len(key) >= 8:  # A shorter one, such as "ollama", is no secret.
-        text = text.replace(key, "***")
-    words = text[:500].split()
+    words = mask_key(text)[:500].split()
     return " ".join(words).rstrip(".")
+
+
+def mask_key(text):
+    key = os.environ.get("OPENAI_API_KEY", "")
+    if len(key) < 8:  # Such as "ollama": it is no secret.
+        return text
+    return text.replace(key, "***")
+
+
+def base_url():
+    return os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
 
 
 def server_address():
     """The address that is asked, as it may be shown: without a password and without a query."""
-    url = os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
-    scheme, separator, rest = url.partition("://")
+    scheme, separator, rest = base_url().partition("://")
     if not separator:
-        scheme, rest = "", url
+        scheme, rest = "", scheme
     host_and_path = rest.rpartition("@")[2]
     return scheme + separator + host_and_path.partition("?")[0]
 

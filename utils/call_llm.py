@@ -9,7 +9,7 @@ import typing
 
 sys.path.append(str(pathlib.Path(__file__).parents[1]))  # so that this file can be run on its own
 
-from utils.call_failures import OPENAI_URL, describe_answer, describe_client_failure, describe_no_answer, proxy_hint
+from utils.call_failures import base_url, describe_answer, describe_client_failure, describe_no_answer, mask_key, proxy_hint
 from utils.cost import TOKEN_KEYS
 from utils.errors import RunFailed, quote
 
@@ -53,12 +53,15 @@ def call_llm(prompt, model=None, default_model=DEFAULT_MODEL):
 def send(prompt, model):
     """The server's answer to a prompt, an HTTP response of the client's. Raises RunFailed."""
     check_settings()
-    openai = import_client()
     try:
+        import openai  # Not at the top: it takes half a second, for which --help and --show need not wait.
+
         client = create_client(openai)
         # The raw answer, since a server may send what the client's own types do not allow for.
         create = client.chat.completions.with_raw_response.create
         return create(model=model, messages=[{"role": "user", "content": prompt}]).http_response
+    except ModuleNotFoundError as error:
+        failure = f"{error}: activate the environment, or run pip install -r requirements.txt."
     except openai.APIStatusError as error:
         return error.response  # call_llm finds no choices in it, and says why.
     except openai.APIConnectionError as error:
@@ -71,26 +74,16 @@ def send(prompt, model):
 def check_settings():
     key = os.environ.get("OPENAI_API_KEY", "")
     if not key and not os.environ.get("OPENAI_BASE_URL"):
-        raise RunFailed(
-            "OPENAI_API_KEY is not set. Set it (export OPENAI_API_KEY=...), or set OPENAI_BASE_URL to a server that"
-            " needs no key, such as http://localhost:11434/v1 (Ollama)."
-        )
+        local_server = "OPENAI_BASE_URL to a server that needs none, such as http://localhost:11434/v1 (Ollama)"
+        raise RunFailed(f"OPENAI_API_KEY is not set. Set it (export OPENAI_API_KEY=...), or set {local_server}.")
     if re.search(r"\s", key) or not key.isascii():
         raise RunFailed("OPENAI_API_KEY contains white space or a character that is not ASCII. Set it again.")
-
-
-def import_client():
-    try:
-        import openai  # Not at the top: it takes half a second, for which --help and --show need not wait.
-    except ImportError as error:
-        raise RunFailed(f"{error}: activate the environment, or run pip install -r requirements.txt") from None
-    return openai
 
 
 def create_client(openai):
     return openai.OpenAI(
         api_key=os.environ.get("OPENAI_API_KEY") or "none",
-        base_url=os.environ.get("OPENAI_BASE_URL") or OPENAI_URL,
+        base_url=base_url(),
         timeout=openai.Timeout(3600, connect=10),  # A local model that reasons can take longer than ten minutes.
         max_retries=4,
     )
@@ -119,7 +112,7 @@ def find_fault(choice):
     """Why the reply in this choice cannot be a thought, or None."""
     refusal = choice["message"].get("refusal")
     if refusal:
-        return f"it is a refusal: {quote(refusal)}"
+        return f"it is a refusal: {quote(mask_key(str(refusal)))}"
     finish_reason = str(choice.get("finish_reason")).lower()
     for parts, fault in FAULTS.items():
         if any(part in finish_reason for part in parts):

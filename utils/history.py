@@ -11,11 +11,8 @@ def format_history(thoughts):
     """All thoughts in full, str, each with the lines of its plan that the plan before did not have."""
     if not thoughts:
         return "No previous thoughts yet."
-    texts = []
-    plan_before = []
-    for thought in thoughts:
-        texts.append(format_past_thought(thought, plan_before))
-        plan_before = thought["planning"]
+    plans_before = [[], *(thought["planning"] for thought in thoughts)]
+    texts = map(format_past_thought, thoughts, plans_before)
     return "\n--------------------\n".join(texts)
 
 

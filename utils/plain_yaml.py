@@ -22,15 +22,12 @@ TEXT_RULE = f"a text is a block literal (|-), and {INDENTATION_RULE}"
 LINE = re.compile(r"(?P<item>(- +)*)(?P<key>[a-z_]+:( +|$))?(?P<value>.*)")
 
 # A value that YAML leaves as it is. Others are comments, tags, texts over several lines and the like.
-VALUE = re.compile(
-    r"""
+VALUE = re.compile(r"""
     | \|[-+]?(?P<depth>\d?)[-+]?       # "|-", or "|2-" before a text that begins with spaces or an empty line
     | \[\]                            # no sub-steps
     | "[^"\\]*" | '([^']|'')*'        # a quoted text; YAML would change a backslash in double quotes
     | [^\s!&*>|%@`"'\[{#](?!.*\s\#).*  # a plain text
-    """,
-    re.VERBOSE,
-)
+    """, re.VERBOSE)
 
 
 class Field(typing.NamedTuple):
@@ -134,13 +131,9 @@ def read_node(node, line):
         value = [read_node(item, line) for item in node.value]
     elif isinstance(node, yaml.MappingNode):
         value = read_mapping(node)
-    elif node and not is_null(node):
+    elif node and (node.style or node.value not in NULLS):
         value = node.value
     return Field(value, line)
-
-
-def is_null(node):
-    return node.style is None and node.value in NULLS
 
 
 def read_mapping(node):

@@ -5,13 +5,14 @@ utils/thought.py and every text as a block literal.
 """
 
 import contextlib
+import functools
 import itertools
 import logging
 import os
 import pathlib
 import re
+import secrets
 import shutil
-import tempfile
 import textwrap
 import time
 
@@ -182,16 +183,13 @@ def check_regular_file(path):
 
 def latest_path():
     """The run in FOLDER that was written last. Raises RunFailed."""
-    runs = []
     try:
-        if FOLDER.exists():
-            runs = [path for path in FOLDER.iterdir() if path.match("[!.]*.yaml") and path.is_file()]
-        latest = max(runs, key=os.path.getmtime, default=None)
+        runs = [path for path in FOLDER.iterdir() if path.match("[!.]*.yaml") and path.is_file()]
+        return max(runs, key=os.path.getmtime)
+    except (FileNotFoundError, ValueError):  # There is no folder, or nothing in it.
+        raise RunFailed(f"There is no run in {FOLDER.absolute()}.") from None
     except OSError as error:
         raise RunFailed(f"{FOLDER}: {describe(error)}.") from None
-    if latest is None:
-        raise RunFailed(f"There is no run in {FOLDER.absolute()}.")
-    return latest
 
 
 def new_path(problem):
@@ -213,30 +211,28 @@ def create_numbered_file(path, content):
             new = path.with_stem(f"{path.stem}-{number}")
 
 
-def create_file(path, content):
+def create_file(path, content, mode=0o666):
     """Write a new file as a whole, or leave none. Raises FileExistsError if there is one already."""
-    file = open(path, "xb")
-    try:
-        with file:
+    with open(path, "xb", opener=functools.partial(os.open, mode=mode)) as file:
+        try:
             file.write(content)
-    except BaseException:  # an interrupt, too
-        path.unlink()
-        raise
+            file.flush()
+            os.fsync(file.fileno())
+        except BaseException:  # an interrupt, too
+            os.unlink(path)
+            raise
 
 
 def replace_file(path, content):
     """Write a file anew as a whole, or leave it as it is. It keeps its mode, and a link to it stays one."""
     target = path.resolve()
-    file = tempfile.NamedTemporaryFile(dir=target.parent, prefix=".", suffix=".tmp", delete=False)
+    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    create_file(temporary, content, mode=0o600)
     try:
-        with file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        shutil.copymode(target, file.name)
-        os.replace(file.name, target)
+        shutil.copymode(target, temporary)
+        temporary.replace(target)
     except BaseException:
-        os.unlink(file.name)
+        temporary.unlink()
         raise
 
 

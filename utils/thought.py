@@ -30,13 +30,12 @@ STATUSES = ("Pending", DONE, UNSURE)
 MINOR, MAJOR = "Minor Issues", "Major Error"
 VERDICTS = ("Correct", MINOR, MAJOR)
 
-# "Evaluation of Thought 2: Correct - ...", "- EVALUATION of **Thoughts 2** and 3": the number, and the verdict if there is
-# one right behind it. (Of a number of more digits, no thought has.)
-EVALUATION = re.compile(
-    r"[\W_]*evaluation[\W_]+of[\W_]+thoughts?[\W_]+(?P<number>\d{1,9})(?!\d)"
-    rf"([\W_]+(?P<verdict>{'|'.join(VERDICTS)})(?![^\W_]))?",
-    re.IGNORECASE,
-)
+# "Evaluation of Thought 2: Correct - ...", "- EVALUATION of **Thoughts 2** and 3 ..."
+EVALUATION = re.compile(rf"""
+    [\W_]* evaluation [\W_]+ of [\W_]+ thoughts? [\W_]+
+    (?P<number> \d{{1,9}} ) (?!\d)                                        # No thought has a longer one.
+    ( [\W_]+ (?P<verdict> {'|'.join(map(re.escape, VERDICTS))} ) (?![^\W_]) )?  # if it comes next, as whole words
+    """, re.VERBOSE | re.IGNORECASE)
 
 # "Conclusion", "3. **Conclusion**", "Conclusion: check it", but not "Step 3: Conclusion" or "Conclusion of part (a)"
 CONCLUSION = re.compile(r"[\W\d_]*conclusion\s*([^\w\s]|_|\Z)", re.IGNORECASE)
@@ -353,9 +352,8 @@ def read_step(field):
 
 def name_step(field):
     """Such as "the step 'Solve'"; "a step", if it has no description."""
-    description = field.value
     if isinstance(field.value, dict) and "description" in field.value:
-        description = field.value["description"].value
-    if not isinstance(description, str):
+        field = field.value["description"]
+    if not isinstance(field.value, str):
         return "a step"
-    return f"the step {quote(description)}"
+    return f"the step {quote(field.value)}"
