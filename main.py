@@ -57,7 +57,7 @@ def main(argv=None, call_llm=None):
         with interrupts_ignored():
             log.error("Interrupted.")
         return 130
-    node = create_node(args, run, call_llm)
+    node = ChainOfThoughtNode(args.max_thoughts, run.save, call_llm or ask_openai(args, run))
     status, message = 0, ""
     try:
         act(args, run, node)
@@ -77,17 +77,18 @@ def main(argv=None, call_llm=None):
 
 
 def open_run(args):
-    """The SavedRun that the arguments begin with, saved if anything will be asked. Raises RunFailed."""
+    """The SavedRun that the arguments begin with. It has a file if it is to go on. Raises RunFailed."""
     check_options(args)
     if args.show is not None:
-        return load_run(find_file(args.show), args.after)
+        run = load_run(find_file(args.show), args.after)
+        return SavedRun(run.shared)
     if args.resume is not None or args.after is not None:
         run = load_unfinished_run(args)
     else:
         run = SavedRun({"problem": read_problem(args.problem)})
     if len(run.thoughts) >= args.max_thoughts:
         raise RunFailed(f"--max-thoughts must be at least {len(run.thoughts) + 1}.")
-    if asks_model(args):
+    if not args.show_prompt:
         run.save_first(args.run)
     return run
 
@@ -98,10 +99,6 @@ def check_options(args):
         raise RunFailed("--show goes with --after and --quiet only.")
     if args.problem != DEFAULT_PROBLEM and (args.resume is not None or args.after is not None):
         raise RunFailed("--resume and --after continue a saved problem, so leave out --problem.")
-
-
-def asks_model(args):
-    return args.show is None and not args.show_prompt
 
 
 def find_file(path):
@@ -127,8 +124,11 @@ def load_unfinished_run(args):
 def read_problem(argument):
     """The problem, str. argument: a text, or "-" for standard input. Raises RunFailed."""
     try:
+        if argument == "-" and os.isatty(0):
+            log.warning("Type the problem, and end it with Ctrl-D on a line of its own (on Windows: Ctrl-Z and Enter).")
         if argument == "-":
-            argument = read_standard_input()
+            with open(0, encoding="utf-8-sig", closefd=False) as standard_input:
+                argument = standard_input.read().rstrip("\n")
         argument.encode()  # Raises UnicodeError for bytes that are not UTF-8.
         problem = argument.replace("\r\n", "\n")
         check_problem(problem)
@@ -139,21 +139,13 @@ def read_problem(argument):
         raise RunFailed(f"--problem: {error}.") from None
 
 
-def read_standard_input():
-    if os.isatty(0):
-        log.warning("Type the problem, and end it with Ctrl-D on a line of its own (on Windows: Ctrl-Z and Enter).")
-    with open(0, encoding="utf-8-sig", closefd=False) as standard_input:
-        return standard_input.read().rstrip("\n")
-
-
 # The run
 
 
-def create_node(args, run, call_llm):
-    if call_llm is None:
-        default_model = run.model or DEFAULT_MODEL
-        call_llm = functools.partial(call_openai, model=args.model, default_model=default_model)
-    return ChainOfThoughtNode(args.max_thoughts, run.save, call_llm)
+def ask_openai(args, run):
+    """A function from a prompt to a Reply, by the model that the arguments or the run name."""
+    default_model = run.model or DEFAULT_MODEL
+    return functools.partial(call_openai, model=args.model, default_model=default_model)
 
 
 def act(args, run, node):
@@ -197,14 +189,12 @@ def print_solution(args, run):
 
 def finish(args, run, node, status, message):
     """Save what is not saved yet, say how the run has ended and how to go on, and sum up. Returns the exit status."""
-    if asks_model(args):
-        run.close()
+    run.close()
     if status == 0:
         status, message = describe_end(args, run)
-    if message and asks_model(args):
-        message = " ".join([message, *hints(args, run)])
     if message:
-        log.log(logging.ERROR if status else logging.WARNING, message)
+        level = logging.ERROR if status else logging.WARNING
+        log.log(level, " ".join([message, *hints(args, run)]))
     sum_up(args, run, node)
     drop_unwritten_output()
     return status
@@ -234,7 +224,7 @@ def hints(args, run):
         yield f"Not saved: {format_count(run.count_unsaved(), 'thoughts')}."
     if run.is_saved() and is_over(run.thoughts):
         yield "To print the run: " + command("--show", run.path)
-    elif os.path.exists(run.path):
+    elif run.has_file():
         yield "To continue: " + command("--resume", run.path, *options_of_run(args, run))
 
 

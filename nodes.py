@@ -237,7 +237,7 @@ class ChainOfThoughtNode(Node):
                 log.warning(f"Thought {number}: reply {attempt} of {TRIES} was rejected: {reason}.")
                 rejection = format_rejection(reason, reply)
             else:
-                return {**thought, "cost": total_cost(replies)}
+                return {**thought, "cost": add_costs([reply.cost for reply in replies])}
         raise RunFailed(describe_failure(number, reason, replies))
 
     def ask(self, prep_res, turn, attempt):
@@ -282,10 +282,9 @@ def build_prompt(prep_res, turn):
 def format_turn(prep_res, max_thoughts):
     """What the model is to do now: the plan, what to check, and which step to execute."""
     number = prep_res["current_thought_number"]
-    values = {"{number}": str(number), "{before}": str(number - 1)}
     steps = open_steps(prep_res["last_plan_structure"])
-    if steps:
-        values["{step}"] = one_line(steps[0]["description"])
+    next_step = one_line(steps[0]["description"]) if steps else ""
+    values = {"{number}": str(number), "{before}": str(number - 1), "{step}": next_step}
     task = choose_task(prep_res, is_last_allowed=number >= max_thoughts)
     sentences = fill_in(TURN[task], values)
     if prep_res["is_first_thought"]:
@@ -325,10 +324,6 @@ def make_reply(answer, seconds):
     return answer._replace(cost=cost)
 
 
-def total_cost(replies):
-    return add_costs([reply.cost for reply in replies])
-
-
 def format_rejection(reason, reply):
     """The end of the turn after a rejected reply, with the reply, unless it is empty or cannot be mended."""
     demand = "new reply"
@@ -342,7 +337,7 @@ def describe_failure(number, reason, replies):
     """Why no thought came of several replies, with the last one and what was wrong with it: for the user."""
     last = replies[-1]
     shown = last.text.strip() or "(it is empty)"
-    took = format_cost(total_cost(replies))
+    took = format_cost(add_costs([reply.cost for reply in replies]))
     text = f"The last reply:\n{shown}\n\nThought {number}: gave up after {TRIES} rejected replies, which took {took}."
     advice = ""
     if not last.fault:  # Of a refusal, the reason says all.

@@ -46,18 +46,9 @@ def describe_no_answer(error):
     return f"No answer from {server_address()} ({cause}). Check {suspect}."
 
 
-def describe_client_failure(error):
-    """What the client cannot make sense of. A missing package is said in its own words; others may hold a password."""
-    if isinstance(error, ImportError):
-        return str(error)
-    return f"The OpenAI client failed ({type(error).__name__}). Check OPENAI_BASE_URL and SSL_CERT_FILE."
-
-
 def is_cut(text):
     """Whether a text is the beginning of an answer: nothing, or an object or a list without its end."""
-    if not text:
-        return True
-    return text[0] in "{[" and text[-1] not in "}]"
+    return not text or (text[0] in "{[" and text[-1] not in "}]")
 
 
 def find_reasons(value):

@@ -9,17 +9,17 @@ import typing
 
 sys.path.append(str(pathlib.Path(__file__).parents[1]))  # so that this file can be run on its own
 
-from utils.call_failures import base_url, describe_answer, describe_client_failure, describe_no_answer, mask_key, proxy_hint
+from utils.call_failures import base_url, describe_answer, describe_no_answer, mask_key, proxy_hint
 from utils.cost import TOKEN_KEYS
 from utils.errors import RunFailed, quote
 
 DEFAULT_MODEL = "gpt-6-luna"
 
-# By what the finish_reason contains: some servers say "model_length" or "MAX_TOKENS".
+# By what is found in the finish_reason: some servers say "model_length" or "MAX_TOKENS".
 FAULTS = {
-    ("content_filter",): "it was stopped by a content filter",
-    ("length", "max_tokens"): "it was cut off at the output limit; write less in a reply, a long solution in sections",
-    ("abort", "error", "insufficient", "interrupt", "sensitive", "context_window"): "it was broken off by the server",
+    "content_filter": "it was stopped by a content filter",
+    "length|max_tokens": "it was cut off at the output limit; write less in a reply, a long solution in sections",
+    "abort|error|insufficient|interrupt|sensitive|context_window": "it was broken off by the server",
 }
 
 
@@ -43,8 +43,7 @@ def call_llm(prompt, model=None, default_model=DEFAULT_MODEL):
     model = model or os.environ.get("OPENAI_MODEL") or default_model
     response = send(prompt, model)
     try:
-        answer = json.loads(response.content)
-        return read_answer(answer, model)
+        return read_answer(json.loads(response.content), model)
     except Exception:  # A server may send anything.
         failure = describe_answer(response.status_code, response.content)
     raise RunFailed(failure + proxy_hint())
@@ -62,12 +61,14 @@ def send(prompt, model):
         return create(model=model, messages=[{"role": "user", "content": prompt}]).http_response
     except ModuleNotFoundError as error:
         failure = f"{error}: activate the environment, or run pip install -r requirements.txt."
+    except ImportError as error:  # The client names a package that a proxy needs.
+        failure = str(error)
     except openai.APIStatusError as error:
         return error.response  # call_llm finds no choices in it, and says why.
     except openai.APIConnectionError as error:
         failure = describe_no_answer(error)
     except Exception as error:
-        failure = describe_client_failure(error)
+        failure = f"The OpenAI client failed ({type(error).__name__}). Check OPENAI_BASE_URL and SSL_CERT_FILE."
     raise RunFailed(failure + proxy_hint())
 
 
@@ -113,9 +114,9 @@ def find_fault(choice):
     refusal = choice["message"].get("refusal")
     if refusal:
         return f"it is a refusal: {quote(mask_key(str(refusal)))}"
-    finish_reason = str(choice.get("finish_reason")).lower()
-    for parts, fault in FAULTS.items():
-        if any(part in finish_reason for part in parts):
+    finish_reason = str(choice.get("finish_reason"))
+    for pattern, fault in FAULTS.items():
+        if re.search(pattern, finish_reason, re.IGNORECASE):
             return fault
     return None
 

@@ -3,7 +3,7 @@
 import textwrap
 
 from utils.cost import format_count
-from utils.plan_format import compare_plans, format_plan
+from utils.plan_format import compare_plans
 from utils.solution import read_changes
 
 
@@ -20,21 +20,17 @@ def format_past_thought(thought, plan_before):
     name = f"Thought {thought['thought_number']}"
     thinking = textwrap.indent(thought["current_thinking"], "    ")
     plan = textwrap.indent(format_plan_news(thought["planning"], plan_before), "    ")
-    heading_of_plan = f"  Plan Status After {name}"
-    if plan_before:
-        heading_of_plan += " (what changed)"
+    extent = " (what changed)" if plan_before else ""
     lines = [f"{name}:", "  Thinking:", thinking]
     if "solution" in thought:
         lines.append("  Solution: written")
     if "solution_changes" in thought:
         count = len(read_changes(thought["solution_changes"]))
         lines.append(f"  Solution: changed in {format_count(count, 'places')}")
-    return "\n".join([*lines, f"{heading_of_plan}:", plan])
+    return "\n".join([*lines, f"  Plan Status After {name}{extent}:", plan])
 
 
 def format_plan_news(plan, plan_before):
     """The lines of the plan that the plan before did not have: after the first thought, all of them."""
-    if not plan_before:
-        return format_plan(plan)
     new_lines = [line.text for line in compare_plans(plan, plan_before) if line.is_new]
     return "\n".join(new_lines) or "(nothing)"

@@ -9,7 +9,7 @@ import yaml
 from utils.errors import InvalidThought, quote
 
 # Plain values that mean "not given".
-NULLS = ("", "~", "null", "Null", "NULL", "None")
+NULLS = ("~", "null", "Null", "NULL", "None")
 
 # All but tabs and line feeds, with what YAML takes for a line break ("\u2028") or cannot hold ("\ud800").
 CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
@@ -33,7 +33,8 @@ VALUE = re.compile(r"""
 class Field(typing.NamedTuple):
     """A value, and the line of its key, int, from 1.
 
-    value: {key: Field, ...}, [Field, ...] with the line of the list's key, a str as it was written, or None.
+    value: {key: Field, ...}, [Field, ...] with the line of the list's key, a str as it was written, or None for nulls
+    and blank texts.
     """
 
     value: typing.Any
@@ -42,9 +43,6 @@ class Field(typing.NamedTuple):
 
 def load_yaml(text):
     """The Field of the YAML in a str. Raises InvalidThought, with the line, for what is no YAML or would be changed."""
-    control = CONTROL_CHARACTER.search(text)
-    if control:
-        refuse(text.count("\n", 0, control.start()) + 1, f"it has the control character {control[0]!r}")
     check_lines(text)
     try:
         return read_node(yaml.compose(text, Loader=yaml.BaseLoader), line=1)
@@ -73,6 +71,9 @@ def read_lines(text):
     """The Lines that are not blank."""
     lines = []
     for number, line in enumerate(text.split("\n"), 1):
+        control = CONTROL_CHARACTER.search(line)
+        if control:
+            refuse(number, f"it has the control character {control[0]!r}")
         depth = len(line) - len(line.lstrip(" "))
         lines.append(Line(number, depth, line.strip(" ")))
     return collections.deque(line for line in lines if line.text)
@@ -131,7 +132,7 @@ def read_node(node, line):
         value = [read_node(item, line) for item in node.value]
     elif isinstance(node, yaml.MappingNode):
         value = read_mapping(node)
-    elif node and (node.style or node.value not in NULLS):
+    elif node and node.value.strip() and (node.style or node.value not in NULLS):
         value = node.value
     return Field(value, line)
 

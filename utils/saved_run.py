@@ -13,6 +13,7 @@ import pathlib
 import re
 import secrets
 import shutil
+import sys
 import textwrap
 import time
 
@@ -57,9 +58,9 @@ class SavedRun:
             else:
                 FOLDER.mkdir(exist_ok=True)
                 self.path = create_numbered_file(new_path(self.shared["problem"]), content)
-        except (OSError, UnicodeError) as error:
+        except OSError as error:
             place = path or self.path or FOLDER
-            raise RunFailed(f"{place}: {describe(error)}; name another new file with --run FILE.") from None
+            raise RunFailed(f"{place}: {error.strerror}; name another new file with --run FILE.") from None
         self.content = content
 
     def save(self, shared):
@@ -68,20 +69,23 @@ class SavedRun:
             self.write(shared)
         except OSError as error:
             if self.count_unsaved() == 1:
-                log.warning(f"The run cannot be saved in {self.path}: {describe(error)}.")
+                log.warning(f"The run cannot be saved in {self.path}: {error.strerror}.")
 
     def close(self):
         """Save the run once more if a save has failed or was interrupted, or if its file is gone."""
-        if not self.is_saved():
+        if self.path and not self.is_saved():
             with contextlib.suppress(OSError):
                 self.write(self.shared)
 
     def count_unsaved(self):
         return len(self.thoughts) - self.saved_count
 
+    def has_file(self):
+        return self.path is not None and os.path.exists(self.path)
+
     def is_saved(self):
         """Whether the run has a file that holds all its thoughts."""
-        return self.path is not None and os.path.exists(self.path) and not self.count_unsaved()
+        return self.has_file() and not self.count_unsaved()
 
     def write(self, shared):
         """Write the run to its file, or to FILE-2 if that is not as this run has left it."""
@@ -168,8 +172,10 @@ def load_run(path, count=None):
     try:
         content = path.read_bytes()
         shared, model = read_run(content, count)
-    except (OSError, UnicodeError, InvalidThought) as error:
-        raise RunFailed(f"{path}: {describe(error)}.") from None
+    except OSError as error:
+        raise RunFailed(f"{path}: {error.strerror}.") from None
+    except InvalidThought as error:
+        raise RunFailed(f"{path}: {error}.") from None
     if count is not None:
         return SavedRun(shared, model)
     return SavedRun(shared, model, path, content)
@@ -189,15 +195,17 @@ def latest_path():
     except (FileNotFoundError, ValueError):  # There is no folder, or nothing in it.
         raise RunFailed(f"There is no run in {FOLDER.absolute()}.") from None
     except OSError as error:
-        raise RunFailed(f"{FOLDER}: {describe(error)}.") from None
+        raise RunFailed(f"{FOLDER}: {error.strerror}.") from None
 
 
 def new_path(problem):
     """Such as runs/20261121-101500-how-many-integers-from-1-to.yaml."""
-    words = re.findall(r"[^\W_]+", problem.lower())
+    encoding = sys.getfilesystemencoding()
+    writable = problem.lower().encode(encoding, "ignore").decode(encoding)
+    words = re.findall(r"[^\W_]+", writable)
     first_words = textwrap.wrap(" ".join(words), 30)[:1]
-    name = "-".join([time.strftime("%Y%m%d-%H%M%S"), *" ".join(first_words).split()])
-    return FOLDER / f"{name}.yaml"
+    name = " ".join([time.strftime("%Y%m%d-%H%M%S"), *first_words])
+    return FOLDER / f"{name.replace(' ', '-')}.yaml"
 
 
 def create_numbered_file(path, content):
@@ -234,12 +242,3 @@ def replace_file(path, content):
     except BaseException:
         temporary.unlink()
         raise
-
-
-def describe(error):
-    """What is wrong with a file: in the words of the system, if it has any, or in our own."""
-    if isinstance(error, UnicodeError):
-        return "this name cannot be written in the encoding of the system"
-    if isinstance(error, OSError):
-        return error.strerror
-    return str(error)

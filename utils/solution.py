@@ -19,10 +19,7 @@ DIVIDER = ("=======",)
 REPLACE = (">>>>>>> REPLACE", ">>>>>>>")
 MARKERS = (*SEARCH, *DIVIDER, *REPLACE)
 
-FAULTY_BLOCKS = (
-    "solution_changes must be blocks of the lines <<<<<<< SEARCH, =======, >>>>>>> REPLACE, each with a text in it, and"
-    " nothing else; for a solution that has such lines itself, write the key solution"
-)
+FAULTY_BLOCKS = "solution_changes is not a row of whole SEARCH/REPLACE blocks; where that is hard, write solution whole"
 
 
 def read_changes(text):

@@ -69,12 +69,11 @@ def lay_out(block):
 def fence_after(line, open_fence):
     """The fence that is open after a line, such as "```", or "" outside of code."""
     found = CODE_FENCE.match(line)
-    if not found:
-        return open_fence
-    fence = found[1]
-    if not open_fence:
-        return fence
-    return "" if len(fence) >= len(open_fence) else open_fence  # A shorter one is a part of the code.
+    if found and not open_fence:
+        return found[1]
+    if found and len(found[1]) >= len(open_fence):  # A shorter one is a part of the code.
+        return ""
+    return open_fence
 
 
 def add_style(line, style):

@@ -147,17 +147,16 @@ def read_evaluation(line):
 
 def evaluations(thought):
     """The Evaluations of earlier thoughts in a thought."""
-    lines = thought["current_thinking"].split("\n")
     number = thought["thought_number"]
-    found = map(read_evaluation, lines)
+    found = map(read_evaluation, thought["current_thinking"].split("\n"))
     return [evaluation for evaluation in found if evaluation and 0 < evaluation.number < number]
 
 
 def lacks_evaluation(thought):
     """Whether a thought has no verdict on the one before it, although there is one."""
     number_before = thought["thought_number"] - 1
-    verdicts = [evaluation.verdict for evaluation in evaluations(thought) if evaluation.number == number_before]
-    return number_before > 0 and not any(verdicts)
+    evaluated = [evaluation.number for evaluation in evaluations(thought) if evaluation.verdict]
+    return number_before > 0 and number_before not in evaluated
 
 
 def finds_major_error(thought):
@@ -296,17 +295,13 @@ def read_fields(field, keys, required_keys, name):
         if key not in keys:
             known = ", ".join(keys)
             refuse(fields[key].line, f"the key {quote(key)} is not one of {known}; {INDENTATION_RULE}")
+    given = {key: fields[key] for key in fields if fields[key].value is not None}
     first, *_ = fields.values()
     for key in required_keys:
-        written = fields.get(key, first)
-        if key not in fields or is_blank(written):
-            refuse(written.line, f"the {key} of {name} is missing or blank")
-    return {key: fields[key] for key in fields if not is_blank(fields[key])}
-
-
-def is_blank(field):
-    value = field.value
-    return value is None or (isinstance(value, str) and not value.strip())
+        if key not in given:
+            line = fields.get(key, first).line
+            refuse(line, f"the {key} of {name} is missing or blank")
+    return given
 
 
 def read_text(field, name):
