@@ -182,8 +182,8 @@ log = logging.getLogger("chain_of_thought")
 class ChainOfThoughtNode(Node):
     """Thinks one thought at a time, until the problem is solved or the limit is reached.
 
-    The run is over with the thought that leaves no step of the plan open. (A reply whose `next_thought_needed` says
-    otherwise is rejected or, if it is true, not believed.)
+    The run is over with the thought that leaves no step of the plan open. (`next_thought_needed` does not decide that:
+    a reply that sets it to false too early is rejected, and where it is still true in the end, it does not count.)
 
     Shared store: "problem" str; "thoughts" list of thoughts, as in utils/thought.py; "current_thought_number" int;
     "solution" str, or None until the run is over. Only "problem" need be given.

@@ -23,9 +23,10 @@ LINE = re.compile(r"(?P<item>(- +)*)(?P<key>[a-z_]+:( +|$))?(?P<value>.*)")
 
 # A value that YAML leaves as it is. Others are comments, tags, texts over several lines and the like.
 VALUE = re.compile(r"""
+                                       # nothing: a list follows, or the value is not given
     | \|[-+]?(?P<depth>\d?)[-+]?       # "|-", or "|2-" before a text that begins with spaces or an empty line
-    | \[\]                            # no sub-steps
-    | "[^"\\]*" | '([^']|'')*'        # a quoted text; YAML would change a backslash in double quotes
+    | \[\]                             # no sub-steps
+    | "[^"\\]*" | '([^']|'')*'         # a quoted text; YAML would change a backslash in double quotes
     | [^\s!&*>|%@`"'\[{#](?!.*\s\#).*  # a plain text
     """, re.VERBOSE)
 
@@ -68,7 +69,7 @@ class Line(typing.NamedTuple):
 
 
 def read_lines(text):
-    """The Lines that are not blank."""
+    """The Lines that are not blank. Raises InvalidThought for a control character."""
     lines = []
     for number, line in enumerate(text.split("\n"), 1):
         control = CONTROL_CHARACTER.search(line)
@@ -93,7 +94,7 @@ def check_lines(text):
         if not value:
             refuse(line.number, f"YAML would not leave {quote(found['value'])} as it is; {TEXT_RULE}")
         if value[0].startswith("|"):
-            column = line.depth + found.start("key")
+            column = line.depth + found.end("item")
             skip_text(lines, column, value["depth"])
 
 

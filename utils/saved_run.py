@@ -93,7 +93,7 @@ class SavedRun:
         if not self.path.exists():  # It was moved or deleted.
             self.path.parent.mkdir(exist_ok=True)
             create_file(self.path.resolve(), content)
-        elif self.path.read_bytes() in (self.content, content):  # `content`, if a save was interrupted in the end.
+        elif self.path.read_bytes() in (self.content, content):  # `content` already, if a save was interrupted.
             replace_file(self.path, content)
         else:
             changed = self.path
@@ -221,14 +221,15 @@ def create_numbered_file(path, content):
 
 def create_file(path, content, mode=0o666):
     """Write a new file as a whole, or leave none. Raises FileExistsError if there is one already."""
-    with open(path, "xb", opener=functools.partial(os.open, mode=mode)) as file:
-        try:
+    file = open(path, "xb", opener=functools.partial(os.open, mode=mode))
+    try:
+        with file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        except BaseException:  # an interrupt, too
-            os.unlink(path)
-            raise
+    except BaseException:  # an interrupt, too
+        path.unlink()
+        raise
 
 
 def replace_file(path, content):
