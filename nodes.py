@@ -23,12 +23,12 @@ executes one step of the plan, and returns the updated plan. You cannot run code
 # Rules
 
 Evaluate. From Thought 2 on, `current_thinking` begins with a written check of the thought before
-and of what it wrote of the solution. Reread the problem condition by condition, and copy figures
-from it. Test each result in a way that would fail if it were wrong: put it back in, derive or count
-it another way, run code in your head with inputs not tried yet, search a text for gaps and
-contradictions. For "all", "none" or "only one", show in another way that nothing was missed. Only
-if there is no other way, go the same way again, item by item, and write that you did. Then give
-your verdict on its own line: "Evaluation of Thought N: VERDICT - reason".
+and of what it wrote of the solution. Reread the problem condition by condition; take figures from
+it, not from the thought. Test each result in a way that would fail if it were wrong: put it
+back in, derive or count it another way, run code in your head with inputs not tried yet, search a
+text for gaps and contradictions. For "all", "none" or "only one", show in another way that nothing
+was missed. Only if there is no other way, go the same way again, item by item, and write that you
+did. Then give your verdict on its own line: "Evaluation of Thought N: VERDICT - reason".
 VERDICT is one of
 - Correct
 - Minor Issues: something is missing or badly put, but no result changes. Fix it in passing.
@@ -40,18 +40,19 @@ Execute the step that your turn names. Do the work; do not announce it. Name an 
 instead of repeating it.
 
 Plan. Make as few steps as the problem needs, each as much as one reply can do reliably: an easy
-problem has one step and the Conclusion. Understanding, planning and checking are not steps. Return
-the whole plan every time. The executed step becomes Done and gets a `result` of one line. A step
-that you left as it was needs only its `description`, word for word, and its `status`: the rest is
-kept. A step too big for one reply gets `sub_steps`; it becomes Done, with its own `result`, in the
-thought that finishes the last of them. You may reword, split, add or remove open steps.
+problem has one step and the Conclusion. Understanding and planning are not steps, and only the
+Conclusion is a check. Return the whole plan every time. The executed step becomes Done and gets a
+`result` of one line. A step that you left as it was needs only its `description`, word for word,
+and its `status`: the rest is kept. A step too big for one reply gets `sub_steps`; it becomes Done,
+with its own `result`, in the thought that finishes the last of them. You may reword, split, add or
+remove open steps.
 
 Doubt. If thinking can settle a doubt, make the step Verification Needed, with its `result` so far
 and a `mark` that says why; the next thought settles it by other means. If thinking cannot (a fact
 is not given or not surely known, a word is ambiguous, something would have to be run), make the
 assumption closest to the problem. If the user could well have meant something else and the answer
-would change, mention it in the solution, and only there, in one sentence for each assumption. The
-same goes for what you only remember, if the answer depends on it.
+would change, mention it in the solution, and only there, in one sentence each. The same goes for
+what you only remember, if the answer depends on it.
 
 Solution. `solution` is all that the user sees: the answer first, then as much of the reasoning as
 they need. If they asked for a text (code, a letter), it is that text, then only what they must know
@@ -150,9 +151,8 @@ Only the Conclusion is left after it: complete the solution now.""",
     "no solution": r"""This is Thought {number}. First check and evaluate Thought {before}. After any corrections, write
 the missing `solution`, and leave the Conclusion Pending for the next thought.""",
     "conclusion": r"""This is Thought {number}. Execute this step: {step}
-Check the whole solution. That is also the check of Thought {before}, and ends with its evaluation. If the solution is
-right, even after minor changes, set `next_thought_needed` to false. After a Major Error, correct it and leave the
-Conclusion Pending.""",
+First check the whole solution, and evaluate Thought {before} by that check. If the solution is right, even after minor
+changes, set `next_thought_needed` to false. After a Major Error, correct it and leave the Conclusion Pending.""",
     "limit": r"""This is Thought {number}. First check and evaluate Thought {before}. No thought is allowed after this
 one: execute the Conclusion now, even after a Major Error. Take out of the plan what can no longer be done. Complete the
 solution, and say in it what was not done and which doubts are left. Set `next_thought_needed` to false.""",

@@ -9,8 +9,6 @@ RECORDINGS = pathlib.Path(__file__).parent / "recordings"
 THREE_KEYS = ["die", "die-2", "intervals", "trains", "trains-2"]  # The cookbook's format, which has no solution.
 WITH_SOLUTION = ["machine-3", "readme-3", "letter-3", "koushi-4", "bughunt-4d"]
 
-EVALUATIONS = "\n".join(f"Evaluation of Thought {number}: Correct - x" for number in range(1, 6))
-WORK = f"{EVALUATIONS}\nSome work."
 PLAN = ["[Done] Solve", "[Pending] Conclusion"]
 DONE = ["[Done] Solve", "[Done] Conclusion"]
 
@@ -51,12 +49,20 @@ class Model:
         return reply
 
 
-def reply(thinking=WORK, plan=PLAN, more=True, solution=None, changes=(), results={}, marks={}):
-    """A model's reply, which could be any thought of a run.
+def reply(number, work="Some work.", plan=PLAN, more=True, solution=None, changes=(), results={}, marks={}):
+    """A model's reply, for the thought with this number: it evaluates the one before.
 
     plan: lines such as "[Done] Solve", indented by two for a sub-step; changes: pairs (passage, new); results, marks:
     by the description of the step.
     """
+    thinking = work
+    if number > 1:
+        thinking = f"Evaluation of Thought {number - 1}: Correct - x\n{work}"
+    return reply_of(thinking, plan, more, solution, changes, results, marks)
+
+
+def reply_of(thinking, plan=PLAN, more=True, solution=None, changes=(), results={}, marks={}):
+    """A model's reply with this thinking and nothing else in it."""
     lines = literal("current_thinking", thinking)
     lines.append("planning:")
     lines += plan_lines(plan, results, marks)
@@ -67,9 +73,9 @@ def reply(thinking=WORK, plan=PLAN, more=True, solution=None, changes=(), result
     return fenced("\n".join(lines))
 
 
-def end(thinking=WORK, plan=DONE, more=False, **fields):
+def end(number, work="Some work.", plan=DONE, more=False, **fields):
     """A reply that ends the run."""
-    return reply(thinking, plan, more, **fields)
+    return reply(number, work, plan, more, **fields)
 
 
 def fenced(block):

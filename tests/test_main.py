@@ -24,9 +24,9 @@ from utils.call_llm import Reply
 from utils.errors import RunFailed
 
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # Python expects only ASCII then.
-ODD = reply(plan=["[Odd] Conclusion"])
-FIRST = reply()
-LAST = end(solution="42")
+ODD = reply(1, plan=["[Odd] Conclusion"])
+FIRST = reply(1)
+LAST = end(2, solution="42")
 SOLVED = [FIRST, LAST]
 
 # A program of the user's own, whose function gives a bad reply and two good ones.
@@ -34,7 +34,7 @@ SCRIPT = """
 import sys
 from main import main
 from tests.replies import Model, end, reply
-answers = [reply(plan=["[Odd] Conclusion"]), reply(), end(solution="42")]
+answers = [reply(1, plan=["[Odd] Conclusion"]), reply(1), end(2, solution="42")]
 sys.exit(main(call_llm=Model(answers)))
 """
 
@@ -125,11 +125,11 @@ def test_the_prompt_is_shown_as_it_would_be_sent_and_nothing_is_saved(run):
 
 def test_quiet_prints_the_solution_to_the_letter_and_nothing_else(run):
     solution = "The answer:\n\n      42 ⚀"
-    assert run("-q", replies=[FIRST, end(solution=solution)]).out == f"{solution}\n"
+    assert run("-q", replies=[FIRST, end(2, solution=solution)]).out == f"{solution}\n"
 
 
 def test_quiet_prints_nothing_before_the_run_is_solved(run):
-    assert run("-q", "--max-thoughts=1", replies=[reply(solution="41")]).out == ""
+    assert run("-q", "--max-thoughts=1", replies=[reply(1, solution="41")]).out == ""
 
 
 def test_with_quiet_a_function_that_answers_can_print_and_is_not_seen(run):
@@ -322,7 +322,7 @@ def test_a_solved_problem_is_not_thought_on(shared):
 
 
 def test_a_node_without_arguments_thinks_30_thoughts_in_a_flow_of_ones_own(monkeypatch, shared):
-    monkeypatch.setattr(nodes, "call_llm", Model([reply(solution="41")] * 40))
+    monkeypatch.setattr(nodes, "call_llm", Model([reply(1, solution="41")] * 40))
     node = ChainOfThoughtNode()
     node - "continue" >> node
     node - "end" >> Node()

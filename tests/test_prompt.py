@@ -8,7 +8,7 @@ import pytest
 
 import nodes
 from tests.loopback import completion
-from tests.replies import THREE_KEYS, WITH_SOLUTION, end, recorded, recorded_problem, recorded_trace, reply
+from tests.replies import THREE_KEYS, WITH_SOLUTION, end, recorded, recorded_problem, recorded_trace, reply, reply_of
 from utils.call_llm import Reply
 from utils.reply_format import read_reply
 
@@ -105,8 +105,8 @@ Thought 2:
 def prompts(run):
     """The prompts of a run whose first thought writes a solution, which the second one changes."""
     changed_plan = PLAN.replace("  [Pending]", "  [Done]")
-    first = reply("First:\n\n  x = 2", PLAN.splitlines(), solution="It is 41.")
-    second = reply("Second.", changed_plan.splitlines(), changes=[("41", "42"), ("", "So it is.")])
+    first = reply(1, "First:\n\n  x = 2", PLAN.splitlines(), solution="It is 41.")
+    second = reply_of("Second.", changed_plan.splitlines(), changes=[("41", "42"), ("", "So it is.")])
     return run("--problem", "How many?", replies=[first, second]).prompts  # The third is asked, and not answered.
 
 
@@ -132,7 +132,7 @@ NASTY = 'Braces {x} {0} {{}} {number}, 100% %s $HOME \\n \\frac{1}{2}\n\n```yaml
 
 def test_what_the_instructions_the_problem_and_a_thought_say_cannot_break_the_prompt(run, monkeypatch):
     monkeypatch.setattr(nodes, "INSTRUCTIONS", f"{NASTY}\n")
-    prompt = run("--problem", NASTY, replies=[reply(NASTY, solution=NASTY)]).prompts[1]
+    prompt = run("--problem", NASTY, replies=[reply(1, NASTY, solution=NASTY)]).prompts[1]
     thinking = textwrap.indent(NASTY, "    ")
     assert f"\n{thinking}\n" in prompt
     assert prompt.count(f"{NASTY}\n\n") == 3  # the instructions, the problem and the solution
@@ -156,11 +156,11 @@ def turns(run, monkeypatch):
 
 def test_the_turns_of_a_run_lead_from_a_plan_to_the_check_of_the_solution(turns):
     first, *others = turns(
-        reply(plan=["[Pending] A", "[Pending] B", "[Pending] Conclusion"]),
-        reply(plan=["[Done] A", "[Pending] B", "[Pending] Conclusion"]),
-        reply(),
-        reply(solution="42"),
-        end(),
+        reply(1, plan=["[Pending] A", "[Pending] B", "[Pending] Conclusion"]),
+        reply(2, plan=["[Done] A", "[Pending] B", "[Pending] Conclusion"]),
+        reply(3),
+        reply(4, solution="42"),
+        end(5),
         limit="6",
     )
     assert first.startswith("first:")
@@ -178,7 +178,7 @@ def test_the_turns_of_a_run_lead_from_a_plan_to_the_check_of_the_solution(turns)
     ],
 )
 def test_a_turn_names_the_first_open_step(turns, plan, asked):
-    first = reply(plan=plan.splitlines(), solution="42")
+    first = reply(1, plan=plan.splitlines(), solution="42")
     assert turns(first)[1] == asked
 
 
@@ -190,7 +190,7 @@ def test_a_turn_names_the_first_open_step(turns, plan, asked):
     ],
 )
 def test_the_last_allowed_turn_asks_for_the_end(turns, plan):
-    first = reply(plan=plan.splitlines(), solution="42")
+    first = reply(1, plan=plan.splitlines(), solution="42")
     assert turns(first, limit="2")[1].startswith("limit:")
 
 
@@ -199,13 +199,13 @@ def test_the_last_allowed_turn_names_no_step():
 
 
 def test_the_only_turn_asks_for_everything(turns):
-    [only_turn] = turns(end(solution="42"), limit="1")
+    [only_turn] = turns(end(1, solution="42"), limit="1")
     assert only_turn.startswith("only thought:")
 
 
 def test_a_turn_has_its_values_filled_in_once_on_one_line_and_any_other_brace_is_a_brace(run, monkeypatch):
     monkeypatch.setitem(nodes.TURN, "last step", "{like this} {} {0} {{x}} { %s: {number} after {before}: {step}!")
-    first = reply(plan=["[Pending] Do:\n- {number}\n\n  {step}", "[Pending] Conclusion"])
+    first = reply(1, plan=["[Pending] Do:\n- {number}\n\n  {step}", "[Pending] Conclusion"])
     prompts = run(replies=[first]).prompts
     assert prompts[1].endswith("\n{like this} {} {0} {{x}} { %s: 2 after 1: Do: - {number} {step}!\n")
 
@@ -215,7 +215,7 @@ def test_a_turn_has_its_values_filled_in_once_on_one_line_and_any_other_brace_is
 
 def test_a_rejected_reply_is_sent_back_as_it_is_with_the_reason(run, monkeypatch):
     monkeypatch.setitem(nodes.REJECTION, "reason", "No {like this}: {reason}!")
-    bad = reply(plan=["[Odd] {step} {reason} {reply}"])
+    bad = reply(1, plan=["[Odd] {step} {reason} {reply}"])
     first, second = run(replies=[bad]).prompts
     added = second.removeprefix(first.rstrip("\n"))
     assert added.startswith("\n\nNo {like this}: ")
@@ -224,9 +224,9 @@ def test_a_rejected_reply_is_sent_back_as_it_is_with_the_reason(run, monkeypatch
 
 
 def test_a_turn_tells_of_the_last_rejection_and_of_none_of_an_earlier_thought(run):
-    odd = reply(plan=["[Odd] Conclusion"])
-    weird = reply(plan=["[Weird] Conclusion"])
-    prompts = run(replies=[odd, weird, reply()]).prompts
+    odd = reply(1, plan=["[Odd] Conclusion"])
+    weird = reply(1, plan=["[Weird] Conclusion"])
+    prompts = run(replies=[odd, weird, reply(1)]).prompts
     *_, last_try, next_thought = map(turn, prompts)
     assert last_try.count("Weird") == 2  # in the reason and in the reply
     assert "Odd" not in last_try

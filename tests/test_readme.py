@@ -84,7 +84,7 @@ def execute(readme, capsys):
 
     def execute_example(part):
         [example] = [block for block in code_blocks(readme, "python") if part in block]
-        model = Model([end(solution="It is 3.")])
+        model = Model([end(1, solution="It is 3.")])
         namespace = {
             "my_client": types.SimpleNamespace(ask=model),
             "create_chain_of_thought_flow": create_chain_of_thought_flow,
@@ -97,7 +97,7 @@ def execute(readme, capsys):
 
 
 def test_the_example_of_a_flow_prints_the_trace_and_the_solution(execute, serve):
-    serve(end(solution="It is 3."))
+    serve(end(1, solution="It is 3."))
     out = execute("create_chain_of_thought_flow()")
     assert "=== FINAL SOLUTION ===" in out
     assert out.endswith("\n\nIt is 3.\n")

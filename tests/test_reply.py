@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.replies import end, recorded, reply
+from tests.replies import end, recorded, reply, reply_of
 from utils.call_llm import Reply
 from utils.errors import InvalidThought
 from utils.reply_format import read_reply
@@ -178,7 +178,7 @@ def test_a_think_part_that_is_never_closed_is_rejected(reject, tag):
 
 
 def test_a_reply_that_was_cut_off_is_asked_for_again(run):
-    whole = end(solution="Take 2 tablets a day,\nbut never more than 8 in a week.")
+    whole = end(1, solution="Take 2 tablets a day,\nbut never more than 8 in a week.")
     cut = whole[: whole.index(" in a week")]
     result = run("-q", replies=[cut, whole])
     assert result.out == "Take 2 tablets a day,\nbut never more than 8 in a week.\n"
@@ -268,7 +268,7 @@ def test_a_mutated_reply_is_a_thought_with_all_of_its_words_or_rejected(read, mu
     ],
 )
 def test_a_block_literal_holds_its_text_to_the_letter(read, text):
-    thought = read(reply(text, solution=text, results={"Solve": text}))
+    thought = read(reply(1, text, solution=text, results={"Solve": text}))
     assert thought["current_thinking"] == text
     assert thought["solution"] == text
     assert thought["planning"][0]["result"] == text
@@ -558,8 +558,8 @@ def test_reading_a_plan_takes_work_in_proportion_to_its_length(read):
 def test_showing_a_run_takes_work_in_proportion_to_its_length(run):
     calls = []
     for size in (6, 24):
-        changing = reply(changes=[("1.", "1.!")] * 20)
-        run("--run", f"{size}.yaml", replies=[reply(solution="1."), *[changing] * size])
+        changing = reply_of("Work.", changes=[("1.", "1.!")] * 20)
+        run("--run", f"{size}.yaml", replies=[reply(1, solution="1."), *[changing] * size])
         calls.append(count_calls(run, "--show", f"{size}.yaml"))
     assert calls[1] < 4 * calls[0]
 
@@ -569,7 +569,7 @@ def test_a_pattern_takes_time_in_proportion_to_the_length_of_a_text(read, filler
     """This is not among the calls, so here is a clock: 40 times the length, never 200 times the time."""
     seconds = []
     for size in (400, 16_000):
-        text = f"{filler * size}\n" + reply(f"x\n{filler * size}.", changes=[("b", "c"), ("c", "")])
+        text = f"{filler * size}\n" + reply(1, f"x\n{filler * size}.", changes=[("b", "c"), ("c", "")])
         start = time.process_time()
         read(text, f"a{filler * size}b d")
         seconds.append(time.process_time() - start)

@@ -21,10 +21,10 @@ INTERRUPTED_RUN = str(ROOT / "tests" / "interrupted_run.py")
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 REPLIES = [
-    reply("Work.", results={"Solve": "x = 2"}),
-    reply(solution="It is 2."),
-    reply(changes=[("2", "3")]),
-    end(changes=[("", "Sure.")]),
+    reply(1, "Work.", results={"Solve": "x = 2"}),
+    reply(2, solution="It is 2."),
+    reply(3, changes=[("2", "3")]),
+    end(4, changes=[("", "Sure.")]),
 ]
 
 
@@ -264,7 +264,7 @@ def test_a_kill_loses_no_thought_that_was_printed_or_followed_by_another(command
         assert count >= killed.out.count("Some work.")
         assert count >= killed.out.count("A reply came.") - 1
         if count:
-            assert command("--after 1", [end(solution="3")]).status == 0
+            assert command("--after 1", [end(2, solution="3")]).status == 0
 
 
 @pytest.mark.parametrize("replies", ["0", "2"])
@@ -274,7 +274,7 @@ def test_ctrl_c_again_and_again_loses_no_thought_that_came_and_leaves_one_line(c
         assert interrupted.err.count("\n") == 1
         assert count_saved_thoughts() == interrupted.out.count("A reply came.")
         if "--" in interrupted.err:
-            assert command(hint(interrupted), [end(solution="3")]).status == 0
+            assert command(hint(interrupted), [end(2, solution="3")]).status == 0
         else:
             assert saved_runs() == []
 
@@ -456,8 +456,8 @@ def test_a_run_is_only_offered_for_printing_if_all_of_it_is_saved(command):
 def test_the_file_is_yaml_in_block_literals_that_a_person_can_read(command):
     thinking = 'Tab\there, trailing  \n\n  "indented": $\\frac12$ # 甲 🚄'
     plan = ["[Verification Needed] A", "[Pending] Conclusion"]
-    thought = reply(thinking, plan, solution="s", results={"A": "x: 2"}, marks={"A": "sign?"})
-    command("--run a.yaml --problem '  How\n\nmany?'", [thought, reply(changes=[("s", "t")])])
+    thought = reply(1, thinking, plan, solution="s", results={"A": "x: 2"}, marks={"A": "sign?"})
+    command("--run a.yaml --problem '  How\n\nmany?'", [thought, reply(2, changes=[("s", "t")])])
     text = read("a.yaml")
     assert text.startswith("problem: |2-\n    How\n\n  many?\nthoughts:\n- thought_number: 1\n")
     assert f"\n  current_thinking: |-\n{textwrap.indent(thinking, '    ')}\n  planning:\n" in text
@@ -467,8 +467,8 @@ def test_the_file_is_yaml_in_block_literals_that_a_person_can_read(command):
 
 
 def test_sub_steps_that_are_kept_are_written_out_in_each_thought(command):
-    first = reply(plan=["[Pending] Solve", "  [Done] Part", "  [Pending] Rest", "[Pending] Conclusion"])
-    second = reply(plan=["[Pending] Solve", "[Pending] Conclusion"])
+    first = reply(1, plan=["[Pending] Solve", "  [Done] Part", "  [Pending] Rest", "[Pending] Conclusion"])
+    second = reply(2, plan=["[Pending] Solve", "[Pending] Conclusion"])
     prompts = command("--run a.yaml", [first, second]).prompts
     assert read("a.yaml").count(" Part\n") == 2
     assert command("--resume a.yaml --show-prompt").out == prompts[2]
@@ -504,7 +504,7 @@ def test_any_problem_survives_being_saved(run, problem):
 ])
 def test_any_thought_survives_being_saved(command, text):
     indented_text = textwrap.indent(text, "  ")
-    thought = reply(solution="TEXT").replace("|-\n  TEXT", f"|2-\n{indented_text}")
+    thought = reply(1, solution="TEXT").replace("|-\n  TEXT", f"|2-\n{indented_text}")
     prompts = command("", [thought]).prompts
     assert f"\n{text}\n" in prompts[1]
     assert command("--after 1 --show-prompt").out == prompts[1]

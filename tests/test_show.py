@@ -19,16 +19,16 @@ def snapshot():
 @pytest.fixture
 def solved(run):
     """A solved run of three thoughts, the latest in runs/, as it was printed."""
-    first = reply()
-    second = reply(solution="It is 2.\n\n  Sure.\n")
-    third = end(changes=[("It is 2.", "It is 3.")])
+    first = reply(1)
+    second = reply(2, solution="It is 2.\n\n  Sure.\n")
+    third = end(3, changes=[("It is 2.", "It is 3.")])
     return run("--problem", "How many?", replies=[first, second, third])
 
 
 @pytest.fixture
 def unsolved(run):
     """A run of two thoughts in unsolved.yaml, as it was printed."""
-    return run("--run", "unsolved.yaml", "--max-thoughts", "2", replies=[reply(), reply()])
+    return run("--run", "unsolved.yaml", "--max-thoughts", "2", replies=[reply(1), reply(2)])
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import shutil
 import pytest
 import yaml
 
-from tests.replies import EVALUATIONS, PLAN, end, reply
+from tests.replies import DONE, PLAN, end, reply, reply_of
 from utils.thought import STATUSES
 
 
@@ -16,7 +16,7 @@ def think(run):
     """think(*replies) is a run with -q whose first thought has written this solution, followed by these replies."""
 
     def think_on(*replies, solution="5", limit=30):
-        first = reply("Work.", solution=solution)
+        first = reply(1, solution=solution)
         return run("-q", "--max-thoughts", str(limit), replies=[first, *replies])
 
     return think_on
@@ -27,7 +27,7 @@ def change(think):
     """change(solution, *changes) is the final solution of a run that makes these changes."""
 
     def change_solution(solution, *changes):
-        result = think(reply(changes=changes), end(), solution=solution)
+        result = think(reply(2, changes=changes), end(3), solution=solution)
         assert result.err == ""
         return result.out.removesuffix("\n")
 
@@ -39,7 +39,7 @@ def reject(think):
     """reject(*replies) is what stderr says of the last of these replies, which is asked for again."""
 
     def reject_reply(*replies, **situation):
-        result = think(*replies, end(solution="mended"), **situation)
+        result = think(*replies, end(len(replies) + 1, solution="mended"), **situation)
         assert result.out == "mended\n"
         assert len(result.prompts) == len(replies) + 2
         assert result.err.count("\n") == 1
@@ -129,14 +129,14 @@ def test_a_part_of_a_line_is_taken_out_alone(change, solution, passage, result):
 
 def reply_with_changes(text):
     """A reply with this text as its `solution_changes`."""
-    return reply(solution=text).replace("solution:", "solution_changes:")
+    return reply(2, solution=text).replace("solution:", "solution_changes:")
 
 
 def test_a_marker_needs_no_words_and_may_have_white_space_behind_it(think):
     first = "<<<<<<< SEARCH  \nx\n=======\t\na\n>>>>>>> REPLACE "
     second = "<<<<<<<\ny\n======= \nb\n>>>>>>>"
     changes = reply_with_changes(f"{first}\n\n\n{second}")
-    assert think(changes, end(), solution="x y").out == "a b\n"
+    assert think(changes, end(3), solution="x y").out == "a b\n"
 
 
 BLOCK = "<<<<<<<\nx\n=======\na\n>>>>>>>"
@@ -174,7 +174,7 @@ def test_faulty_blocks_are_rejected_and_the_way_out_is_to_write_the_solution_who
     ],
 )
 def test_a_passage_that_is_not_there_once_is_rejected(reject, solution, passage, times):
-    err = reject(reply(changes=[(passage, "y")]), solution=solution)
+    err = reject(reply(2, changes=[(passage, "y")]), solution=solution)
     assert f"'{passage}'" in err
     assert f" {times} " in err
     assert "space" not in err
@@ -182,7 +182,7 @@ def test_a_passage_that_is_not_there_once_is_rejected(reject, solution, passage,
 
 @pytest.mark.parametrize("passage", ["One\n\ntwo", "One\n  two", "One two"])
 def test_a_passage_that_is_there_but_for_spaces_and_line_breaks_is_rejected_with_that(reject, passage):
-    err = reject(reply(changes=[(passage, "")]), solution="One\n\n  two")
+    err = reject(reply(2, changes=[(passage, "")]), solution="One\n\n  two")
     assert " 0 " in err
     assert "space" in err
 
@@ -190,13 +190,13 @@ def test_a_passage_that_is_there_but_for_spaces_and_line_breaks_is_rejected_with
 @pytest.mark.parametrize("new", ["| a |", "\n| a |", "| a |  \n"])
 def test_a_change_that_changes_nothing_is_rejected_and_told_to_take_in_a_line_that_stays(reject, new):
     changes = [("Text", "Words"), ("| a |", new)]
-    err = reject(reply(changes=changes), solution="Text:\n| a |")
+    err = reject(reply(2, changes=changes), solution="Text:\n| a |")
     assert "'| a |'" in err
     assert "stays" in err
 
 
 def test_a_thought_has_a_solution_or_changes_and_not_both(reject):
-    assert "solution_changes" in reject(reply(solution="6", changes=[("5", "6")]))
+    assert "solution_changes" in reject(reply(2, solution="6", changes=[("5", "6")]))
 
 
 # The end
@@ -206,7 +206,7 @@ def test_a_thought_has_a_solution_or_changes_and_not_both(reject):
 @pytest.mark.parametrize("last", ["Conclusion", "CONCLUSION: all of it", "3. **Conclusion**", "Conclusion (check)"])
 def test_a_plan_without_an_open_step_ends_the_run_whatever_the_flag_says(think, last, more):
     plan = ["[done] Solve", f"[DONE] {last}"]
-    result = think(reply(plan=plan, more=more))
+    result = think(reply(2, plan=plan, more=more))
     assert result.out == "5\n"
     assert result.err == ""
 
@@ -220,7 +220,7 @@ def test_a_plan_without_an_open_step_ends_the_run_whatever_the_flag_says(think, 
     ],
 )
 def test_no_step_but_the_last_is_the_conclusion(think, plan):
-    result = think(reply(plan=plan), end())
+    result = think(reply(2, plan=plan), end(3))
     assert len(result.prompts) == 3
     assert result.err == ""
 
@@ -229,7 +229,7 @@ def test_no_step_but_the_last_is_the_conclusion(think, plan):
 def test_a_conclusion_with_any_other_status_does_not_end_the_run(think, status):
     """A status that is added one day is no way around the check."""
     plan = ["[Done] Solve", f"[{status}] Conclusion"]
-    result = think(reply(plan=plan), end())
+    result = think(reply(2, plan=plan), end(3))
     assert len(result.prompts) == 3
     assert result.err == ""
 
@@ -239,7 +239,7 @@ def test_a_conclusion_with_any_other_status_does_not_end_the_run(think, status):
     ["Conclusion of part (a)", "Conclusion section", "Step 3: Conclusion", "Conclusions: all", "Schluss"],
 )
 def test_a_plan_that_does_not_end_with_the_conclusion_is_rejected(reject, last):
-    err = reject(end(plan=["[Done] Conclusion", f"[Done] {last}"]))
+    err = reject(end(2, plan=["[Done] Conclusion", f"[Done] {last}"]))
     assert f"'{last}'" in err
     assert "whole plan" in err
 
@@ -255,27 +255,27 @@ def test_a_plan_that_does_not_end_with_the_conclusion_is_rejected(reject, last):
 )
 @pytest.mark.parametrize("limit", [2, 30])
 def test_an_end_before_a_step_is_done_is_rejected_at_the_limit_too(reject, plan, more, step, limit):
-    assert f"'{step}'" in reject(reply(plan=plan, more=more), limit=limit)
+    assert f"'{step}'" in reject(reply(2, plan=plan, more=more), limit=limit)
 
 
 def test_an_end_without_a_solution_is_rejected(reject):
-    assert "write" in reject(end(EVALUATIONS), solution=None)
+    assert "write" in reject(reply_of("Evaluation of Thought 1: Correct", DONE), solution=None)
 
 
 def test_an_end_with_a_solution_that_changes_have_emptied_is_rejected(reject):
-    assert "write" in reject(end(changes=[("5", "")]))
+    assert "write" in reject(end(2, changes=[("5", "")]))
 
 
 @pytest.mark.parametrize(
     "thinking, solution",
     [
-        (f"{EVALUATIONS}\n\n  12\n+ 5\n\n Details.", "  12\n+ 5\n\n Details."),
+        ("Evaluation of Thought 1: Correct\n\n  12\n+ 5\n\n Details.", "  12\n+ 5\n\n Details."),
         ("A check.\n**Evaluation of Thought 1: Correct** - x\nIt is 42.\n\nMore.", "It is 42.\n\nMore."),
         ("12\n+ 5", "12\n+ 5"),
     ],
 )
 def test_without_a_solution_the_thinking_behind_the_last_evaluation_is_shown(think, thinking, solution):
-    result = think(end(thinking), solution=None)
+    result = think(reply_of(thinking, DONE), solution=None)
     assert result.out == f"{solution}\n"
     assert "Thought 2" in result.err
     assert "`solution`" in result.err
@@ -294,25 +294,25 @@ def test_without_a_solution_the_thinking_behind_the_last_evaluation_is_shown(thi
     ],
 )
 def test_a_major_error_keeps_the_run_going(reject, line):
-    err = reject(end(f"A check.\n{line}"))
+    err = reject(reply_of(f"A check.\n{line}", DONE))
     assert "Major Error" in err
     assert "Pending" in err
 
 
 def test_a_major_error_in_an_older_thought_keeps_the_run_going(reject):
     thinking = "Evaluation of Thought 1: Major Error\nEvaluation of Thought 2: Correct"
-    assert "Major Error" in reject(reply(), end(thinking))
+    assert "Major Error" in reject(reply(2), reply_of(thinking, DONE))
 
 
 def test_a_major_error_is_taken_while_the_conclusion_is_pending(think):
-    result = think(reply("Evaluation of Thought 1: Major Error"), end())
+    result = think(reply_of("Evaluation of Thought 1: Major Error"), end(3))
     assert len(result.prompts) == 3
     assert result.err == ""
 
 
 def test_at_the_limit_a_major_error_is_taken_and_said(think):
     thinking = "Evaluation of Thought 1: Major Error\nEvaluation of Thought 2: Correct"
-    result = think(reply(), end(thinking), limit=3)
+    result = think(reply(2), reply_of(thinking, DONE), limit=3)
     assert result.out == "5\n"
     assert result.err.count("\n") == 1
     assert "Thought 3" in result.err
@@ -329,7 +329,7 @@ def test_at_the_limit_a_major_error_is_taken_and_said(think):
     ],
 )
 def test_words_elsewhere_are_no_major_error(think, thinking):
-    result = think(end(thinking))
+    result = think(reply_of(thinking, DONE))
     assert result.out == "5\n"
     assert result.err == ""
 
@@ -340,7 +340,7 @@ def test_words_elsewhere_are_no_major_error(think, thinking):
 )
 def test_an_evaluation_without_a_verdict_on_its_line_is_rejected_with_the_three_words(reject, rest):
     line = f"Evaluation of Thought 1{rest}"
-    err = reject(reply(), reply(f"{line}\nCorrect\nEvaluation of Thought 2: Correct"))
+    err = reject(reply(2), reply_of(f"{line}\nCorrect\nEvaluation of Thought 2: Correct"))
     assert f"'{line}'" in err
     assert "Correct, Minor Issues or Major Error" in err
 
@@ -355,7 +355,7 @@ def test_an_evaluation_without_a_verdict_on_its_line_is_rejected_with_the_three_
     ],
 )
 def test_a_last_thought_without_an_evaluation_is_taken_and_said_to_be_unchecked(think, thinking):
-    result = think(end(thinking))
+    result = think(reply_of(thinking, DONE))
     assert result.out == "5\n"
     assert "Thought 2" in result.err
     assert '"Evaluation of Thought 1: Correct"' in result.err
@@ -363,7 +363,7 @@ def test_a_last_thought_without_an_evaluation_is_taken_and_said_to_be_unchecked(
 
 
 def test_a_thought_on_the_way_without_an_evaluation_is_taken_and_said(think):
-    result = think(reply(), reply("Evaluation of Thought 1: Correct"), end())
+    result = think(reply(2), reply_of("Evaluation of Thought 1: Correct"), end(4))
     assert result.err.count("\n") == 1
     assert '"Evaluation of Thought 2: Correct"' in result.err
     assert "ends" not in result.err
@@ -375,7 +375,7 @@ def test_a_thought_on_the_way_without_an_evaluation_is_taken_and_said(think):
 )
 def test_a_saved_run_may_hold_what_a_reply_may_not(run, written, edited):
     path = pathlib.Path("run.yaml")
-    run("--run", "run.yaml", replies=[reply(solution="five"), reply(changes=[("five", "six")]), end()])
+    run("--run", "run.yaml", replies=[reply(1, solution="five"), reply(2, changes=[("five", "six")]), end(3)])
     path.write_text(path.read_text().replace(written, edited))
     result = run("--show", "run.yaml", "-q")
     assert result.status == 0
@@ -387,7 +387,7 @@ def test_a_saved_run_may_hold_what_a_reply_may_not(run, written, edited):
 
 @pytest.mark.parametrize("limit", [1, 3])
 def test_a_run_with_an_open_step_stops_at_the_limit_without_a_solution(run, limit):
-    result = run("--max-thoughts", str(limit), replies=[reply()] * 9)
+    result = run("--max-thoughts", str(limit), replies=map(reply, range(1, 9)))
     assert result.status == 1
     assert len(result.prompts) == limit
     assert "FINAL SOLUTION" not in result.out
@@ -396,7 +396,7 @@ def test_a_run_with_an_open_step_stops_at_the_limit_without_a_solution(run, limi
 
 
 def test_at_the_limit_a_line_says_how_to_print_a_solution_that_may_not_be_checked(run):
-    result = run("--max-thoughts", "2", replies=[reply(solution="half"), reply()])
+    result = run("--max-thoughts", "2", replies=[reply(1, solution="half"), reply(2)])
     line, last_line = result.err.splitlines()
     assert "checked" in line
     assert "--resume" in last_line
@@ -408,7 +408,7 @@ def test_at_the_limit_no_command_is_shown_for_a_solution_that_is_not_saved(run):
     def lose_folder():
         shutil.rmtree("runs")
         pathlib.Path("runs").write_text("")
-        return reply(solution="half")
+        return reply(1, solution="half")
 
     err = run("--max-thoughts", "1", replies=[lose_folder]).err
     assert "1 thought" in err
@@ -445,7 +445,7 @@ def last_plan(run):
 def solve():
     """A reply whose plan has STEP."""
     plan = ["[Done] Solve for x", "  [Done] Try", "[Pending] Conclusion"]
-    return reply(plan=plan, results={"Solve for x": "x = 2", "Try": "2"}, marks={"Solve for x": "sign"})
+    return reply(1, plan=plan, results={"Solve for x": "x = 2", "Try": "2"}, marks={"Solve for x": "sign"})
 
 
 @pytest.fixture
@@ -453,7 +453,7 @@ def return_step(last_plan):
     """return_step(*lines) is what STEP is after a thought that returns it as these lines."""
 
     def return_lines(*lines, **fields):
-        again = reply(plan=[*lines, "[Pending] Conclusion"], **fields)
+        again = reply(2, plan=[*lines, "[Pending] Conclusion"], **fields)
         step, _ = last_plan(solve(), again)
         return step
 
@@ -484,7 +484,7 @@ def test_a_step_with_a_new_result_keeps_its_sub_steps_and_not_its_mark(return_st
 
 
 def test_an_empty_list_takes_the_sub_steps_out(last_plan):
-    again = reply(plan=["[Done] Solve for x", "[Pending] Conclusion"])
+    again = reply(2, plan=["[Done] Solve for x", "[Pending] Conclusion"])
     step, _ = last_plan(solve(), again.replace("status: Done", "status: Done\n    sub_steps: []"))
     assert step["result"] == "x = 2"
     assert "sub_steps" not in step
@@ -510,14 +510,14 @@ def test_a_sub_step_keeps_its_result_when_its_parent_is_taken_out(return_step):
 
 
 def test_of_several_steps_that_a_moved_one_could_be_it_is_none(last_plan):
-    first = reply(plan=[*TWO_PARTS, "[Pending] Conclusion"], results={"Check": "fine"})
-    part, _ = last_plan(first, reply(plan=["[Pending] Both", "  [Done] Check", "[Pending] Conclusion"]))
+    first = reply(1, plan=[*TWO_PARTS, "[Pending] Conclusion"], results={"Check": "fine"})
+    part, _ = last_plan(first, reply(2, plan=["[Pending] Both", "  [Done] Check", "[Pending] Conclusion"]))
     assert part["sub_steps"] == [{"description": "Check", "status": "Done"}]
 
 
 def test_a_new_step_takes_nothing_from_one_that_is_still_there(last_plan):
-    first = reply(plan=["[Done] Part 1", "  [Done] Check", "[Pending] Conclusion"], results={"Check": "fine"})
-    second = reply(plan=["[Done] Part 1", "[Done] Part 2", "  [Done] Check", "[Pending] Conclusion"])
+    first = reply(1, plan=["[Done] Part 1", "  [Done] Check", "[Pending] Conclusion"], results={"Check": "fine"})
+    second = reply(2, plan=["[Done] Part 1", "[Done] Part 2", "  [Done] Check", "[Pending] Conclusion"])
     part_1, part_2, _ = last_plan(first, second)
     assert part_1["sub_steps"][0]["result"] == "fine"
     assert "result" not in part_2["sub_steps"][0]
@@ -525,7 +525,7 @@ def test_a_new_step_takes_nothing_from_one_that_is_still_there(last_plan):
 
 def test_steps_with_the_same_description_keep_their_own_results(last_plan):
     plan = ["[Done] Check", "[Done] Check", "[Pending] Conclusion"]
-    first = reply(plan=plan, results={"Check": "no. %d"}) % (1, 2)
-    check, other_check, _ = last_plan(first, reply(plan=plan))
+    first = reply(1, plan=plan, results={"Check": "no. %d"}) % (1, 2)
+    check, other_check, _ = last_plan(first, reply(2, plan=plan))
     assert check["result"] == "no. 1"
     assert other_check["result"] == "no. 2"

@@ -14,7 +14,7 @@ import pytest
 
 from main import main
 from tests.loopback import error
-from tests.replies import Model, end, recorded, recorded_problem, recorded_trace, reply
+from tests.replies import Model, end, recorded, recorded_problem, recorded_trace, reply, reply_of
 
 STATUS_LINE = r"Thought 1: \d"
 PLAIN, BOLD, DIM = "", "1", "2"
@@ -102,7 +102,7 @@ def wrap(terminal):
     """wrap(text): how a text is shown in ten columns, beside the margin of two."""
 
     def show_thinking(text):
-        terminal.run(reply(text), columns=12)
+        terminal.run(reply(1, text), columns=12)
         thinking = re.search("Thought 1:\n(.*)\n\nCurrent", terminal.screen, re.DOTALL)[1]
         return textwrap.dedent(thinking)
 
@@ -150,7 +150,7 @@ def test_code_is_left_as_it_is(wrap):
 
 def test_a_step_wraps_under_its_description(terminal):
     plan = ["[Pending] Find", "  [Done] All pairs at once", "[Done] Solve", "[Pending] Conclusion"]
-    terminal.run(reply(plan=plan, results={"Solve": "two of\nthem at once"}), columns=26)
+    terminal.run(reply(1, plan=plan, results={"Solve": "two of\nthem at once"}), columns=26)
     assert "\n    - [Done] All pairs at\n             once\n" in terminal.screen
     assert "\n  - [Done] Solve: two of\n           them at once\n" in terminal.screen
 
@@ -158,7 +158,7 @@ def test_a_step_wraps_under_its_description(terminal):
 def test_every_line_of_a_change_has_its_sign_and_code_is_left_as_it_is(terminal):
     code = "```\na_long_name + a_long_name"
     change = (code, f"all that anybody asked for\n{code}")
-    terminal.run(reply(solution=code), reply(changes=[change]), columns=26)
+    terminal.run(reply(1, solution=code), reply(2, changes=[change]), columns=26)
     removed = "  - ```\n  - a_long_name + a_long_name\n"
     added = "  + all that anybody asked\n    for\n  + ```\n  + a_long_name + a_long_name\n"
     assert f"Changes to the Solution:\n{removed}{added}" in terminal.screen
@@ -168,7 +168,7 @@ def test_every_line_of_a_change_has_its_sign_and_code_is_left_as_it_is(terminal)
 
 
 def test_headings_are_bold_and_what_stands_below_them_is_plain(terminal):
-    terminal.run(reply(solution="42"), end())
+    terminal.run(reply(1, solution="42"), end(2))
     for heading in ("Thought 1:", "Solution:", "Current Plan Status:", "=== FINAL SOLUTION ==="):
         assert terminal.styles[heading] == BOLD
     assert terminal.styles["Some work."] == PLAIN
@@ -176,20 +176,20 @@ def test_headings_are_bold_and_what_stands_below_them_is_plain(terminal):
 
 
 def test_a_step_that_a_thought_did_not_change_is_dim(terminal):
-    terminal.run(reply(), reply(plan=["[Done] Solve", "[Done] Sum up", "[Pending] Conclusion"]))
+    terminal.run(reply(1), reply(2, plan=["[Done] Solve", "[Done] Sum up", "[Pending] Conclusion"]))
     assert terminal.styles["- [Done] Solve"] == DIM
     assert terminal.styles["- [Done] Sum up"] == PLAIN
 
 
 def test_a_step_that_needs_verification_stands_out_to_its_end(terminal):
-    terminal.run(reply(plan=["[Verification Needed] Solve", "[Pending] Conclusion"]), columns=26)
+    terminal.run(reply(1, plan=["[Verification Needed] Solve", "[Pending] Conclusion"]), columns=26)
     assert terminal.styles["Solve"] not in (PLAIN, BOLD, DIM)
 
 
 @pytest.mark.parametrize("verdict", ["Major Error", "minor issues", "**Minor Issues**"])
 def test_a_verdict_that_finds_a_fault_stands_out(terminal, verdict):
     evaluation = f"Evaluation of Thought 1: {verdict}"
-    terminal.run(reply(), reply(f"A check.\n{evaluation}\nSome work."))
+    terminal.run(reply(1), reply_of(f"A check.\n{evaluation}\nSome work."))
     assert terminal.styles[evaluation] not in (PLAIN, BOLD, DIM)
     assert terminal.styles["Some work."] == PLAIN
 
@@ -197,7 +197,7 @@ def test_a_verdict_that_finds_a_fault_stands_out(terminal, verdict):
 @pytest.mark.parametrize("name, value", [("NO_COLOR", "1"), ("TERM", "dumb")])
 def test_there_are_no_styles_where_none_are_wanted(terminal, monkeypatch, name, value):
     monkeypatch.setenv(name, value)
-    terminal.run(reply())
+    terminal.run(reply(1))
     assert "Thought 1:" in terminal.screen
     assert "\033" not in terminal.text
 
@@ -208,7 +208,7 @@ def test_there_are_no_styles_where_none_are_wanted(terminal, monkeypatch, name, 
 def test_after_a_second_a_line_says_what_is_waited_for_until_the_reply_is_there(terminal):
     def slow_reply():
         terminal.shows(STATUS_LINE)
-        return reply()
+        return reply(1)
 
     terminal.run(slow_reply)
     assert re.search(r"Thought 1: \d\D", terminal.text)  # a number below ten
@@ -219,7 +219,7 @@ def test_the_line_says_for_how_many_seconds(terminal, clock):
     def slow_reply():
         clock[0] += 75
         assert terminal.shows("Thought 1: 75")
-        return end()
+        return end(1)
 
     assert terminal.run(slow_reply) == 0
 
@@ -227,7 +227,7 @@ def test_the_line_says_for_how_many_seconds(terminal, clock):
 def test_there_is_no_such_line_beside_a_pager(terminal):
     def slow_reply():
         assert not terminal.shows(".", within=1.5)
-        return end()
+        return end(1)
 
     reader, writer = os.pipe()
     with open(reader), open(writer, "w") as pager:
@@ -265,7 +265,7 @@ def test_a_run_goes_on_into_its_file_when_the_terminal_is_gone(terminal, tmp_pat
 
     trace = tmp_path / "trace.txt"
     with trace.open("w") as file:
-        assert terminal.run(hang_up, end(solution="42"), stdout=file) == 0
+        assert terminal.run(hang_up, end(1, solution="42"), stdout=file) == 0
     assert "=== FINAL SOLUTION ===\n42\n" in trace.read_text("utf-8")
 
 
@@ -280,5 +280,5 @@ def test_a_message_shows_control_characters_instead_of_sending_them(terminal):
 
 
 def test_a_run_ends_with_where_it_is_and_what_it_took(terminal):
-    terminal.run("nonsense", reply(), end())
+    terminal.run("nonsense", reply(1), end(2))
     assert re.search("2 thoughts.*runs/.*3 requests.*\n$", terminal.screen)

@@ -45,20 +45,20 @@ def test_a_resumed_run_prints_what_was_saved_and_then_what_is_new(run):
 
 
 def test_a_thought_keeps_its_indentation_but_not_the_empty_lines_around_it(run):
-    thought = reply("\n      42\n    1000\n \n    Sum: 1042\n\n").replace("|-", "|2-", 1)
+    thought = reply(1, "\n      42\n    1000\n \n    Sum: 1042\n\n").replace("|-", "|2-", 1)
     out = run(replies=[thought]).out
     assert "1:\n    42\n  1000\n\n  Sum: 1042\n\n" in out
 
 
 def test_a_solution_keeps_its_indentation(run):
-    first = reply(solution="  a\n    b\n\nc").replace("|-", "|2-")
-    out = run(replies=[first, end()]).out
+    first = reply(1, solution="  a\n    b\n\nc").replace("|-", "|2-")
+    out = run(replies=[first, end(2)]).out
     assert "\n    a\n      b\n\n  c\n\n" in out
     assert "=\n  a\n    b\n\nc\n=" in out
 
 
 def test_a_solution_that_the_last_thought_writes_is_shown_once(run):
-    out = run(replies=[end(solution="It is 42.")]).out
+    out = run(replies=[end(1, solution="It is 42.")]).out
     assert out.count("It is 42.") == 1
 
 
@@ -77,8 +77,8 @@ SHOWN_CHANGES = """
 
 def test_a_change_has_a_sign_before_each_line_of_the_passage_and_of_what_replaces_it(run):
     changes = [("    b\n\n      c", "  b\n\n    c"), ("", "    more"), ("d", "")]
-    first = reply(solution="a\n    b\n\n      c\nd")
-    out = run(replies=[first, reply(changes=changes)]).out
+    first = reply(1, solution="a\n    b\n\n      c\nd")
+    out = run(replies=[first, reply(2, changes=changes)]).out
     assert SHOWN_CHANGES in out
 
 
