@@ -45,7 +45,7 @@ def ask_again(serve, run):
 
 @pytest.mark.parametrize("content", ["", None, [HIDDEN_PART]])
 def test_an_empty_reply_is_asked_for_again(ask_again, content):
-    ask_again(completion(content, reasoning_content=LAST), "empty")
+    ask_again(completion(content, reasoning_content=LAST), "")
 
 
 @pytest.mark.parametrize("content", [None, LAST])
@@ -236,6 +236,13 @@ def test_a_web_page_is_no_answer_of_an_api(fail, status):
     assert "OPENAI_BASE_URL" in line
 
 
+@pytest.mark.parametrize("status, advice", [(401, "OPENAI_API_KEY"), (404, "--model")])
+def test_a_web_page_with_a_status_that_says_what_is_wrong_is_no_failure_of_the_server(fail, status, advice):
+    line = fail(http_answer("<!DOCTYPE html>", status))
+    assert advice in line
+    assert "failed" not in line
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -331,6 +338,12 @@ def test_a_key_that_the_provider_repeats_is_not_shown(serve, run, monkeypatch, a
     result = run("-v")
     assert endpoint.requests[0]["headers"]["Authorization"] == f"Bearer {KEY}"
     assert KEY[:9] not in result.err
+
+
+def test_a_key_that_a_refusal_repeats_is_not_shown(serve, run, monkeypatch):
+    serve(completion(None, refusal=99 * KEY), LAST)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert KEY[:9] not in run().err
 
 
 def test_a_key_of_a_few_letters_is_no_secret(serve, run, monkeypatch):

@@ -1,6 +1,7 @@
 """The command line, the process, and the use from Python."""
 
 import contextlib
+import logging
 import os
 import pathlib
 import shlex
@@ -73,21 +74,6 @@ def flow_of(*replies, **arguments):
 # The arguments
 
 
-@pytest.mark.parametrize(
-    "argument, named",
-    [
-        ("--problem=\n", "--problem"),
-        ("--problem=Gr\udcf6\udcdfe", "UTF-8"),
-        ("--max-thoughts=0", "--max-thoughts"),
-    ],
-)
-def test_wrong_usage_is_named_before_anything_is_asked(run, argument, named):
-    result = run(argument, replies=SOLVED)
-    assert result.status == 2
-    assert named in result.last_line
-    assert result.prompts == []
-
-
 def test_the_problem_can_come_from_standard_input_in_any_locale():
     typed = "\ufeff  Solve:\r\n    x² = 4\r\n\r\n".encode()
     result = run_python(MAIN, "--problem=-", "--show-prompt", input=typed, **ASCII)
@@ -98,10 +84,14 @@ def test_the_line_breaks_of_windows_are_line_breaks(run):
     assert "\n\nSolve:\n  x\n\n" in run("--problem", "Solve:\r\n  x", "--show-prompt").out
 
 
-def test_a_standard_input_that_is_not_utf_8_is_wrong_usage():
-    result = run_python(MAIN, "--problem=-", input=b"Gr\xf6\xdfe")
-    assert result.status == 2
-    assert "UTF-8" in result.last_line
+def test_at_a_terminal_a_line_says_that_the_problem_is_read_from_there():
+    outside, inside = os.openpty()
+    command = [sys.executable, MAIN, "--problem=-", "--show-prompt"]
+    with subprocess.Popen(command, stdin=inside, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        os.write(outside, b"How many?\n\x04")  # Ctrl-D
+        out, err = process.communicate(timeout=60)
+    assert b"\n\nHow many?\n\n" in out
+    assert b"Ctrl-D" in err
 
 
 def test_an_interrupt_while_the_problem_is_typed_ends_the_program():
@@ -248,7 +238,7 @@ def test_a_script_of_ones_own_has_the_options_and_is_named_in_the_hints():
     pathlib.Path("own.py").write_text(SCRIPT)
     command = hint(run_python("own.py", "--step"))
     assert command[0] == "own.py"
-    assert run_python(*command).out.startswith("Thought 2:")
+    assert run_python(*command).out.startswith("Thought 2")
 
 
 def test_without_assertions_and_standard_error_a_run_is_the_same(trace):
@@ -280,6 +270,7 @@ def test_a_function_can_end_the_run_with_a_line(fail):
     "answer, said",
     [
         (OSError("Their disk is full"), "OSError: Their disk is full"),
+        (BrokenPipeError("Their pipe"), "BrokenPipeError: Their pipe"),
         (AssertionError("Their bug"), "AssertionError: Their bug"),
         (42, "int"),
         (Reply(b"bytes"), "bytes"),
@@ -310,6 +301,7 @@ def test_a_flow_that_failed_can_be_run_again_and_goes_on(shared):
 
 
 def test_after_a_first_thought_that_failed_the_solution_is_none(shared):
+    shared["solution"] = "that of another problem"
     with pytest.raises(RunFailed):
         flow_of(None, ODD, "Prose.").run(shared)
     assert shared["solution"] is None
@@ -360,6 +352,43 @@ def test_a_flow_runs_in_a_thread(shared):
     with ThreadPoolExecutor() as pool:
         pool.submit(flow_of(LAST).run, shared).result()
     assert shared["solution"] == "42"
+
+
+def test_the_program_runs_in_a_thread(run):
+    with ThreadPoolExecutor() as pool:
+        result = pool.submit(run, replies=SOLVED).result()
+    assert result.status == 0
+    assert "42" in result.out
+
+
+@pytest.mark.parametrize("problem", [" \n", "a\x0cb", "a\r\nb", "\ud83d"])
+def test_a_problem_that_could_not_be_saved_is_refused_by_name(problem):
+    with pytest.raises(ValueError, match="problem"):
+        flow_of(LAST).run({"problem": problem})
+
+
+# The log
+
+
+@pytest.fixture
+def records(request):
+    """The records of the log."""
+    log = logging.getLogger("chain_of_thought")
+    records = []
+    log.addFilter(records.append)
+    request.addfinalizer(lambda: log.removeFilter(records.append))
+    return records
+
+
+@pytest.mark.parametrize("option, level", [("--step", logging.WARNING), ("--max-thoughts=1", logging.ERROR)])
+def test_only_a_failure_is_an_error(run, records, option, level):
+    run(option, replies=[FIRST])
+    assert [record.levelno for record in records] == [level]
+
+
+def test_with_a_handler_of_the_root_logger_everything_is_said_once(run, caplog):
+    assert run("--step", replies=[FIRST]).err.count("\n") == 1
+    assert caplog.records == []
 
 
 # The cost

@@ -198,6 +198,19 @@ def test_the_last_allowed_turn_names_no_step():
     assert "{step}" not in nodes.TURN["limit"]
 
 
+@pytest.mark.parametrize(
+    "plan",
+    [
+        ["[Pending] Do this", "[Pending] Rest", "[Pending] Conclusion"],
+        ["[Pending] Do this", "[Pending] Conclusion"],
+        ["[Pending] Conclusion: Do this"],
+    ],
+)
+def test_the_sentences_of_a_turn_name_the_step_that_the_plan_before_them_shows(run, plan):
+    prompts = run(replies=[reply(1, plan=plan, solution="42")]).prompts
+    assert turn(prompts[1]).count("Do this") == 2
+
+
 def test_the_only_turn_asks_for_everything(turns):
     [only_turn] = turns(end(1, solution="42"), limit="1")
     assert only_turn.startswith("only thought:")

@@ -114,13 +114,11 @@ def test_a_thought_is_found_in_its_block(read, text):
     ],
 )
 def test_what_is_no_reply_of_ours_is_told_how_a_thought_begins(reject, text):
-    reason = reject(text)
-    assert "current_thinking:" in reason
-    assert "0" not in reason
+    assert "current_thinking:" in reject(text)
 
 
 def test_an_empty_reply_is_rejected(reject):
-    assert "empty" in reject(" \n\n")
+    reject(" \n\n")
 
 
 @pytest.mark.parametrize("text", [DRAFT + REPLY, DRAFT.removesuffix("```\n") + REPLY])
@@ -421,6 +419,11 @@ def test_a_control_character_is_rejected_with_its_line(reject_edited, character)
     assert repr(character) in reason
 
 
+@pytest.mark.parametrize("before", ["<think>\n\nSo\n</think>\n", "\n\nHere\nit is:\n", "A\r\nB\r\nC\r\n</think>\r\n"])
+def test_lines_are_counted_from_the_first_that_the_model_has_sent(reject, before):
+    assert "line 10:" in reject(before + REPLY.replace("Done", "Ready"))
+
+
 @pytest.mark.parametrize(
     "old, new, line",
     [
@@ -497,7 +500,7 @@ def test_a_tab_outside_of_a_text_is_named(reject_edited, old, new, line):
     assert "spaces" in reason
 
 
-@pytest.mark.parametrize("word", ["neq 0", "nu", "nabla f", "theta", "int", "/ 2", "_", " y", "0"])
+@pytest.mark.parametrize("word", ["neq 0", "nu", "nabla f", "theta", "int", "/ 2", "_", " y", "0", "xcancel{5}", "x41", "\\\\theta"])
 def test_a_backslash_in_double_quotes_is_rejected_for_a_block_literal(reject_edited, word):
     reason = reject_edited("x = 2", rf'"$x \{word}$"')
     assert "line 7:" in reason

@@ -279,6 +279,13 @@ def test_ctrl_c_again_and_again_loses_no_thought_that_came_and_leaves_one_line(c
             assert saved_runs() == []
 
 
+def test_what_is_being_written_can_be_read_by_its_owner_only():
+    modes = []
+    for _ in interrupted_runs("SIGKILL", "2"):
+        modes += [oct(path.stat().st_mode) for path in Path("runs").glob(".*.tmp")]
+    assert modes[0].endswith("600")
+
+
 def test_an_interrupt_writes_nothing_that_is_saved_already(command, half):
     edited = half.read_bytes().replace(b"\n", b"\r\n")
     half.write_bytes(edited)

@@ -231,7 +231,6 @@ def test_a_conclusion_with_any_other_status_does_not_end_the_run(think, status):
     plan = ["[Done] Solve", f"[{status}] Conclusion"]
     result = think(reply(2, plan=plan), end(3))
     assert len(result.prompts) == 3
-    assert result.err == ""
 
 
 @pytest.mark.parametrize(
@@ -336,10 +335,10 @@ def test_words_elsewhere_are_no_major_error(think, thinking):
 
 @pytest.mark.parametrize(
     "rest",
-    [": Fehler", ": mostly correct", ": no Major Error found", ": Major Errors", " (the sum): Correct", ""],
+    [" 1: Fehler", " 1: mostly correct", " 1: no Major Error", " 1: Major Errors", " 1 (x): Correct", " 1", "s 1 and 2: Correct"],
 )
 def test_an_evaluation_without_a_verdict_on_its_line_is_rejected_with_the_three_words(reject, rest):
-    line = f"Evaluation of Thought 1{rest}"
+    line = f"Evaluation of Thought{rest}"
     err = reject(reply(2), reply_of(f"{line}\nCorrect\nEvaluation of Thought 2: Correct"))
     assert f"'{line}'" in err
     assert "Correct, Minor Issues or Major Error" in err
@@ -352,6 +351,7 @@ def test_an_evaluation_without_a_verdict_on_its_line_is_rejected_with_the_three_
         "So the Evaluation of Thought 1: Correct",
         "1. Evaluation of Thought 1: Fehler",
         "Evaluation of Thought 11: Fehler",
+        f"Evaluation of Thought {4301 * '1'}: Fehler",
     ],
 )
 def test_a_last_thought_without_an_evaluation_is_taken_and_said_to_be_unchecked(think, thinking):

@@ -13,8 +13,10 @@ import tty
 import pytest
 
 from main import main
+from tests.conftest import ROOT
 from tests.loopback import error
 from tests.replies import Model, end, recorded, recorded_problem, recorded_trace, reply, reply_of
+from utils.call_llm import Reply
 
 STATUS_LINE = r"Thought 1: \d"
 PLAIN, BOLD, DIM = "", "1", "2"
@@ -49,8 +51,8 @@ class Terminal:
         os.write(self.stream.fileno(), b"\0")
         self.reader.join()
 
-    def run(self, *replies, problem="How many?", columns=80, stdout=None):
-        """`python main.py --problem problem`, answered by these replies. stdout: a file, if not the terminal."""
+    def run(self, *replies, arguments=("--problem", "How many?"), columns=80, stdout=None):
+        """`python main.py arguments`, answered by these replies. stdout: a file, if not the terminal."""
         size = struct.pack("HHHH", 24, columns, 0, 0)
         fcntl.ioctl(self.stream, termios.TIOCSWINSZ, size)
         model = Model(replies) if replies else None
@@ -59,7 +61,7 @@ class Terminal:
         os.dup2(stdout.fileno(), 1)
         try:
             with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(self.stream):
-                return main(["--problem", problem], model)
+                return main(list(arguments), model)
         finally:
             os.dup2(own_stdout, 1)
             os.close(own_stdout)
@@ -102,9 +104,9 @@ def wrap(terminal):
     """wrap(text): how a text is shown in ten columns, beside the margin of two."""
 
     def show_thinking(text):
-        terminal.run(reply(1, text), columns=12)
-        thinking = re.search("Thought 1:\n(.*)\n\nCurrent", terminal.screen, re.DOTALL)[1]
-        return textwrap.dedent(thinking)
+        terminal.run(reply(1, f"<\n{text}\n>"), columns=12)
+        shown = re.search("  <\n(.*)\n  >", terminal.screen, re.DOTALL)[1]
+        return textwrap.dedent(shown)
 
     return show_thinking
 
@@ -114,7 +116,7 @@ def wrap(terminal):
 
 @pytest.mark.parametrize("name", ["letter-3", "koushi-4"])
 def test_every_word_of_a_run_is_there(terminal, name):
-    terminal.run(*recorded(name), problem=recorded_problem(name), columns=40)
+    terminal.run(*recorded(name), arguments=["--problem", recorded_problem(name)], columns=40)
     trace = "".join(recorded_trace(name).split())
     assert trace in "".join(terminal.screen.split())
 
@@ -169,8 +171,9 @@ def test_every_line_of_a_change_has_its_sign_and_code_is_left_as_it_is(terminal)
 
 def test_headings_are_bold_and_what_stands_below_them_is_plain(terminal):
     terminal.run(reply(1, solution="42"), end(2))
-    for heading in ("Thought 1:", "Solution:", "Current Plan Status:", "=== FINAL SOLUTION ==="):
-        assert terminal.styles[heading] == BOLD
+    bold = [line for line, style in terminal.styles.items() if style == BOLD]
+    for heading in ("Thought 1", "Solution:", "Current Plan Status:", "=== FINAL SOLUTION ==="):
+        assert any(line.startswith(heading) for line in bold)
     assert terminal.styles["Some work."] == PLAIN
     assert terminal.styles["Evaluation of Thought 1: Correct - x"] == PLAIN
 
@@ -186,6 +189,12 @@ def test_a_step_that_needs_verification_stands_out_to_its_end(terminal):
     assert terminal.styles["Solve"] not in (PLAIN, BOLD, DIM)
 
 
+def test_a_step_that_still_needs_verification_stands_out_too(terminal):
+    plan = ["[Verification Needed] Solve", "[Pending] Conclusion"]
+    terminal.run(reply(1, plan=plan), reply(2, plan=plan))
+    assert terminal.styles["- [Verification Needed] Solve"] not in (PLAIN, BOLD, DIM)
+
+
 @pytest.mark.parametrize("verdict", ["Major Error", "minor issues", "**Minor Issues**"])
 def test_a_verdict_that_finds_a_fault_stands_out(terminal, verdict):
     evaluation = f"Evaluation of Thought 1: {verdict}"
@@ -198,7 +207,7 @@ def test_a_verdict_that_finds_a_fault_stands_out(terminal, verdict):
 def test_there_are_no_styles_where_none_are_wanted(terminal, monkeypatch, name, value):
     monkeypatch.setenv(name, value)
     terminal.run(reply(1))
-    assert "Thought 1:" in terminal.screen
+    assert "Thought 1" in terminal.screen
     assert "\033" not in terminal.text
 
 
@@ -277,6 +286,18 @@ def test_a_message_shows_control_characters_instead_of_sending_them(terminal):
     assert terminal.run(bad_reply, bad_reply, bad_reply) == 1
     assert re.search(r"2J\S+3J\S+no", terminal.screen)
     assert not re.search("\033\\[2J|\x9b|\a|\b|\rno", terminal.text)
+
+
+def test_a_run_that_is_shown_ends_with_what_its_thoughts_took(run, terminal):
+    replies = ["nonsense", Reply(reply(1), {"completion_tokens": 500}), Reply(end(2), {"completion_tokens": 734})]
+    run("--run", "x.yaml", replies=replies)
+    terminal.run(arguments=["--show", "x.yaml"])
+    assert re.search("2 thoughts.*3 requests.*1,234 completion tokens.*\n$", terminal.screen)
+
+
+def test_of_thoughts_whose_cost_is_unknown_nothing_is_said(terminal):
+    terminal.run(arguments=["--show", str(ROOT / "docs/example.yaml")])
+    assert terminal.screen.endswith("\n======================\n\n")
 
 
 def test_a_run_ends_with_where_it_is_and_what_it_took(terminal):
