@@ -8,7 +8,8 @@ import pytest
 
 from flow import create_chain_of_thought_flow
 from tests.conftest import ROOT
-from tests.replies import Model, end
+from tests.replies import Model, end, reply
+from utils.errors import RunFailed
 
 
 @pytest.fixture
@@ -92,6 +93,13 @@ def test_the_example_of_a_flow_prints_the_trace_and_the_solution(execute, serve)
     out = execute("create_chain_of_thought_flow()")
     assert "=== FINAL SOLUTION ===" in out
     assert out.endswith("\n\nIt is 3.\n")
+
+
+def test_the_example_that_saves_a_run_saves_one_that_can_be_resumed(execute, serve, run):
+    serve(reply(1), "Prose.", "Prose.", "Prose.")
+    with pytest.raises(RunFailed):
+        execute("run.save_first()")
+    assert run("--resume", replies=[end(2, solution="It is 3.")]).status == 0
 
 
 def test_the_example_of_another_provider_asks_it(execute):
