@@ -374,7 +374,7 @@ def test_an_unknown_status_is_rejected_with_its_step_and_the_known_ones(reject_e
     reason = reject_edited("Done", status)
     assert "'Solve'" in reason
     assert f"'{status}'" in reason
-    assert "Pending, Done, Verification Needed" in reason
+    assert "Pending or Done or Verification Needed" in reason
 
 
 def test_a_fault_in_a_sub_step_is_found(reject_edited):

@@ -300,7 +300,7 @@ def read_fields(field, keys, required_keys, name):
     for key in required_keys:
         if key not in given:
             line = fields.get(key, first).line
-            refuse(line, f"the {key} of {name} is missing or blank")
+            refuse(line, f"{key} of {name} is missing or blank")
     return given
 
 
@@ -321,7 +321,7 @@ def read_choice(field, choices, name):
     for choice in choices:
         if written.lower() == choice.lower():
             return choice
-    refuse(field.line, f"{name} is {quote(written)}, not {', '.join(choices)}")
+    refuse(field.line, f"{name} is {quote(written)}, not {' or '.join(choices)}")
 
 
 def read_steps(field, name):
