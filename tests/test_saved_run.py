@@ -446,7 +446,7 @@ def test_a_disk_that_is_full_later_ends_a_step_with_status_1_and_leaves_what_is_
     assert "Work." in result.out
     said, last_line = result.err.splitlines()
     assert "File too large" in said
-    assert "1 thought" in last_line
+    assert "Not saved: 1 thought" in last_line
     assert command(hint(result), REPLIES).status == 0
 
 
@@ -454,7 +454,22 @@ def test_a_run_is_only_offered_for_printing_if_all_of_it_is_saved(command):
     with full_disk():
         result = command("--problem x --max-thoughts 2", REPLIES)
     assert "--show" not in result.err
-    assert "2 thoughts" in result.err.splitlines()[-1]
+    assert "Not saved: 2 thoughts" in result.err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a full device")
+def test_a_solution_that_is_neither_saved_nor_printed_can_be_found_anew(command, monkeypatch):
+    solved = end(1, solution="3")
+    with full_disk(), monkeypatch.context() as patch:
+
+        def fill_output():
+            patch.setattr(sys, "stdout", open("/dev/full", "w"))
+            return solved
+
+        result = command("--problem x", [fill_output])
+    assert "Not saved: 1 thought" in result.err
+    assert "--show" not in result.err
+    assert command(hint(result), [solved]).status == 0
 
 
 # The YAML in it
