@@ -1,5 +1,6 @@
 """What goes wrong between the program and the model: the run goes on, or ends with one line that says what to do."""
 
+import contextlib
 import sys
 from unittest.mock import Mock
 
@@ -133,6 +134,12 @@ def test_a_thought_that_does_not_evaluate_the_one_before_is_taken_and_said(run):
     assert "Thought 2" in line
     assert "Evaluation of Thought 1: Correct" in line
     assert "end" not in line
+
+
+def test_what_is_said_of_a_thought_comes_behind_it(run):
+    with contextlib.redirect_stderr(sys.stdout):
+        out = run("--max-thoughts", "2", replies=[FIRST, reply_of("Second.")]).out
+    assert out.index("Second.") < out.index("does not evaluate")
 
 
 def test_an_end_without_an_evaluation_is_said_to_be_the_end(run):
