@@ -600,7 +600,7 @@ SLIPS = {
     "Latin-1": ("work", "w\xf6rk", "UTF-8"),
     "backslashes in double quotes": (RESULT, 'result: "$\\xcancel{5}$"', "|-"),
     "lines without a sign": ("|-\n      x = 2", "'x = 2\n      y = 1'", "|-"),
-    "a line with a colon below its key": (RESULT, "result:\n      x: 2", "the step 'Solve' is not a text; a text is a block"),
+    "a line with a colon below its key": (RESULT, "result:\n      x: 2", "'Solve' is not a text; a text is a block"),
     "a line of the problem at the margin": ("thoughts:", "Note: x.\nthoughts:", "'Note: x.'"),
     "a key that is spelt wrongly": ("thoughts:", "thougths:", "'thougths'"),
     "a key of a thought that is spelt wrongly": ("planning:", "planing:", "'planing'"),

@@ -1,4 +1,7 @@
-"""A model's reply: finding the thought in it, and the rules for replies alone. INSTRUCTIONS in nodes.py describes the format."""
+"""A model's reply: finding the thought in it, and the rules for replies alone.
+
+INSTRUCTIONS in nodes.py describes the format.
+"""
 
 import re
 import textwrap
@@ -50,7 +53,7 @@ def check_that_changes_differ(solution, changes):
     for passage, new in read_changes(changes):
         changed = apply_change(solution, passage, new)
         if changed == solution:
-            raise InvalidThought(f"the change of {quote(passage)} leaves the solution as it is; take in a line that stays")
+            raise InvalidThought(f"the change of {quote(passage)} changes nothing; take in a line that stays")
         solution = changed
 
 
