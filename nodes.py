@@ -140,8 +140,7 @@ solution_changes: |-
 ```
 """
 
-# The sentences that end every prompt: plain text, too. {number}, {before} and {step} are filled in where they stand; any
-# other brace is a brace.
+# The sentences that end every prompt: plain text, too. {number}, {before} and {step} are filled in where they stand.
 TURN = {
     "first": r"""This is Thought 1. There is nothing to evaluate and no plan yet: make one. Then execute its first
 step. If only the Conclusion is left after that step, write the solution now.""",

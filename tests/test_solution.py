@@ -335,7 +335,7 @@ def test_words_elsewhere_are_no_major_error(think, thinking):
 
 @pytest.mark.parametrize(
     "rest",
-    [" 1: Fehler", " 1: mostly correct", " 1: no Major Error", " 1: Major Errors", " 1 (x): Correct", " 1", "s 1, 2: Correct"],
+    [" 1: Fehler", " 1: mostly correct", " 1: no Major Error", " 1 (x): Correct", " 1", "s 1 and 2: Correct"],
 )
 def test_an_evaluation_without_a_verdict_on_its_line_is_rejected_with_the_three_words(reject, rest):
     line = f"Evaluation of Thought{rest}"
