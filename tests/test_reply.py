@@ -516,6 +516,8 @@ def test_a_backslash_in_double_quotes_is_rejected_for_a_block_literal(reject_edi
         ('"x = 1\n      y: 2"', "line 7:"),
         ("[a,\n      b]", "line 7:"),
         (">\n      x = 1\n      y = 2", "line 7:"),
+        ("x = 1\n      - 2", "line 8:"),
+        ("x = 1\n  - description: A\n      - B", "line 9:"),
     ],
 )
 def test_a_text_over_several_lines_is_rejected_for_a_block_literal(reject_edited, value, line):

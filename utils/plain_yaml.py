@@ -2,6 +2,7 @@
 
 import collections
 import re
+import textwrap
 import typing
 
 import yaml
@@ -88,14 +89,16 @@ def check_lines(text):
         if "\t" in line.text:
             refuse(line.number, "it has a tab outside of a block literal; use spaces")
         found = LINE.match(line.text)
-        if not found["item"] and not found["key"]:
+        if found["value"] == line.text:
             refuse(line.number, f"{quote(line.text)} is neither a key nor a part of a text; {TEXT_RULE}")
         value = VALUE.fullmatch(found["value"])
         if not value:
             refuse(line.number, f"YAML would not leave {quote(found['value'])} as it is; {TEXT_RULE}")
+        column = line.depth + found.end("item")
         if value[0].startswith("|"):
-            column = line.depth + found.end("item")
             skip_text(lines, column, value["depth"])
+        elif value[0] and lines and lines[0].depth > column:
+            refuse(lines[0].number, f"{quote(lines[0].text)} continues a value that is complete; {TEXT_RULE}")
 
 
 def skip_text(lines, column, depth):
@@ -123,7 +126,7 @@ def check_end(line, column, first):
         refuse(line.number, f"{quote(line.text)} is neither a key nor as deep as {place}")
 
 
-# Reading and writing
+# Making Fields of it
 
 
 def read_node(node, line):
@@ -141,12 +144,60 @@ def read_node(node, line):
 def read_mapping(node):
     fields = {}
     for key_node, value_node in node.value:
-        key = str(key_node.value)
+        key = key_node.value
         line = key_node.start_mark.line + 1
         if key in fields:
             refuse(line, f"the key {quote(key)} is given twice in one place")
         fields[key] = read_node(value_node, line)
     return fields
+
+
+# Reading Fields. `name` says in a reason what is read.
+
+
+def read_fields(field, keys, required_keys, name):
+    """The Fields of a mapping that are not blank. keys: those that may be there."""
+    fields = field.value
+    if not isinstance(fields, dict) or not fields:
+        refuse(field.line, f"{name} must have the keys {', '.join(required_keys)}, each on a line of its own")
+    for key in fields:
+        if key not in keys:
+            known = ", ".join(keys)
+            refuse(fields[key].line, f"the key {quote(key)} is not one of {known}; {INDENTATION_RULE}")
+    given = {key: fields[key] for key in fields if fields[key].value is not None}
+    first, *_ = fields.values()
+    for key in required_keys:
+        if key not in given:
+            refuse(fields.get(key, first).line, f"{key} of {name} is missing or blank")
+    return given
+
+
+def read_text(field, name):
+    return dedent(check_text(field, name))
+
+
+def check_text(field, name):
+    """The str in a Field, to the letter."""
+    if not isinstance(field.value, str):
+        refuse(field.line, f"{name} is not a text; {TEXT_RULE}")
+    return field.value
+
+
+def read_choice(field, choices, name):
+    """One of the choices, str, which may be written in any case."""
+    written = read_text(field, name)
+    for choice in choices:
+        if written.lower() == choice.lower():
+            return choice
+    refuse(field.line, f"{name} is {quote(written)}, not {' or '.join(choices)}")
+
+
+def dedent(text):
+    """The text without its common indentation, and without blank lines around it."""
+    return textwrap.dedent(text.rstrip()).strip("\n")
+
+
+# Writing
 
 
 def dump_yaml(value, dumper):

@@ -18,8 +18,8 @@ import textwrap
 import time
 
 from utils.errors import InvalidThought, RunFailed
-from utils.plain_yaml import LiteralDumper, dump_yaml, load_yaml, refuse
-from utils.thought import SAVED_KEYS, STATUSES, check_text, read_fields, read_thought, solution_after
+from utils.plain_yaml import LiteralDumper, check_text, dump_yaml, load_yaml, read_fields, refuse
+from utils.thought import SAVED_KEYS, STATUSES, read_thought, solution_after
 
 FOLDER = pathlib.Path("runs")
 RUN_KEYS = ("problem", "thoughts")
@@ -64,9 +64,12 @@ class SavedRun:
         self.content = content
 
     def save(self, shared):
-        """Save the run after a thought. The first failure is logged, and the run goes on."""
+        """Save the run after a thought. The first failure is logged, and the run goes on.
+
+        shared: that of this run; a ChainOfThoughtNode gives it to the function that saves.
+        """
         try:
-            self.write(shared)
+            self.write()
         except OSError as error:
             if self.count_unsaved() == 1:
                 log.warning(f"The run cannot be saved in {self.path}: {error.strerror}.")
@@ -75,7 +78,7 @@ class SavedRun:
         """Save the run once more if a save has failed or was interrupted, or if its file is gone."""
         if self.path and not self.is_saved():
             with contextlib.suppress(OSError):
-                self.write(self.shared)
+                self.write()
 
     def count_unsaved(self):
         return len(self.thoughts) - self.saved_count
@@ -87,9 +90,9 @@ class SavedRun:
         """Whether the run has a file that holds all its thoughts."""
         return self.has_file() and not self.count_unsaved()
 
-    def write(self, shared):
+    def write(self):
         """Write the run to its file, or to FILE-2 if that is not as this run has left it."""
-        content = format_run(shared)
+        content = format_run(self.shared)
         if not self.path.exists():  # It was moved or deleted.
             self.path.parent.mkdir(exist_ok=True)
             create_file(self.path.resolve(), content)
@@ -100,7 +103,7 @@ class SavedRun:
             self.path = create_numbered_file(changed, content)
             log.warning(f"{changed} was changed by another run or by hand: continuing in {self.path}.")
         self.content = content
-        self.saved_count = len(shared["thoughts"])
+        self.saved_count = len(self.thoughts)
 
 
 # A run as text

@@ -9,12 +9,11 @@ and "sub_steps": [step, ...] where there are any.
 import collections
 import copy
 import re
-import textwrap
 import typing
 
 from utils.cost import read_cost
 from utils.errors import InvalidThought, quote
-from utils.plain_yaml import CONTROL_CHARACTER, INDENTATION_RULE, TEXT_RULE, refuse
+from utils.plain_yaml import CONTROL_CHARACTER, dedent, read_choice, read_fields, read_text, refuse
 from utils.plan_format import walk
 from utils.solution import apply_changes
 
@@ -72,6 +71,11 @@ def open_steps(plan):
     return steps
 
 
+def last_plan(thoughts):
+    """The plan after a list of thoughts, [] before the first."""
+    return thoughts[-1]["planning"] if thoughts else []
+
+
 def ends_run(thought):
     """Whether the run is over with this thought: no step of its plan is open."""
     return not open_steps(thought["planning"])
@@ -88,7 +92,8 @@ def is_over(thoughts):
 def complete_plan(plan, plan_before):
     """Give the steps of a plan what they had in the plan before and leave out.
 
-    A step is the one with its description below the same parents or else, if only one is left with it, that one.
+    Steps match by their path (their parents' descriptions and their own). A step that has no match is the one with its
+    description anywhere, if only one such is left.
     """
     left = collections.defaultdict(list)
     for step, path in walk(plan_before):
@@ -202,11 +207,6 @@ def thinking_after_evaluations(thought):
     return dedent("\n".join(rest))
 
 
-def dedent(text):
-    """The text without its common indentation, and without blank lines around it."""
-    return textwrap.dedent(text.rstrip()).strip("\n")
-
-
 # The flaws that are taken but said
 
 
@@ -260,7 +260,7 @@ def read_thought(field, number, plan_before, solution_before, keys=REPLY_KEYS):
 
 
 def check_conclusion(thought):
-    """The plan ends with the Conclusion, which is not Done before the other steps are; nor is the flag false."""
+    """The plan ends with the Conclusion; while any step is open, that is not Done, and the flag is not false."""
     plan = thought["planning"]
     last = plan[-1]
     if not CONCLUSION.match(last["description"]):
@@ -281,47 +281,6 @@ def check_solution(thought, solution_before):
         solution = thinking_after_evaluations(thought)
     if ends_run(thought) and not solution:
         raise InvalidThought("it ends the run without a solution; write the key solution")
-
-
-# Reading the Fields of a thought. `name` says in a reason what is read.
-
-
-def read_fields(field, keys, required_keys, name):
-    """The Fields of a mapping that are not blank. keys: those that may be there."""
-    fields = field.value
-    if not isinstance(fields, dict) or not fields:
-        refuse(field.line, f"{name} must have the keys {', '.join(required_keys)}, each on a line of its own")
-    for key in fields:
-        if key not in keys:
-            known = ", ".join(keys)
-            refuse(fields[key].line, f"the key {quote(key)} is not one of {known}; {INDENTATION_RULE}")
-    given = {key: fields[key] for key in fields if fields[key].value is not None}
-    first, *_ = fields.values()
-    for key in required_keys:
-        if key not in given:
-            line = fields.get(key, first).line
-            refuse(line, f"{key} of {name} is missing or blank")
-    return given
-
-
-def read_text(field, name):
-    return dedent(check_text(field, name))
-
-
-def check_text(field, name):
-    """The str in a Field, to the letter."""
-    if not isinstance(field.value, str):
-        refuse(field.line, f"{name} is not a text; {TEXT_RULE}")
-    return field.value
-
-
-def read_choice(field, choices, name):
-    """One of the choices, str, which may be written in any case."""
-    written = read_text(field, name)
-    for choice in choices:
-        if written.lower() == choice.lower():
-            return choice
-    refuse(field.line, f"{name} is {quote(written)}, not {' or '.join(choices)}")
 
 
 def read_steps(field, name):
