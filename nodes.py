@@ -13,7 +13,7 @@ from utils.history import format_history
 from utils.plan_format import format_plan_for_prompt, one_line
 from utils.reply_format import read_reply
 from utils.terminal import print_trace, status_line
-from utils.thought import check_problem, final_solution, find_flaws, is_over, open_steps, solution_so_far
+from utils.thought import check_problem, final_solution, find_flaws, is_over, last_plan, open_steps, solution_so_far
 from utils.trace import trace_last_thought
 
 # What every prompt begins with. Edit any sentence: this is plain text, and only three double quotes in a row end it.
@@ -41,7 +41,7 @@ instead of repeating it.
 
 Plan. Make as few steps as the problem needs, each as much as one reply can do reliably: an easy
 problem has one step and the Conclusion. Understanding, planning and checking are not steps, except
-in the Conclusion. Return the whole plan every time. The executed step becomes Done and gets a
+for the Conclusion. Return the whole plan every time. The executed step becomes Done and gets a
 `result` of one line. A step that you left as it was needs only its `description`, word for word,
 and its `status`: the rest is kept. A step too big for one reply gets `sub_steps`; it becomes Done,
 with its own `result`, in the thought that finishes the last of them. You may reword, split, add or
@@ -189,7 +189,9 @@ class ChainOfThoughtNode(Node):
 
     max_thoughts: the limit. save: None, or a function that is given the shared store after every thought. call_llm: a
     function from a prompt, str, to the reply: a str, None if it is empty, or a Reply, as in utils/call_llm.py; by
-    default the call_llm imported above. costs: what each reply took, the rejected ones included, as in utils/cost.py.
+    default the call_llm imported above.
+
+    The attribute costs lists what each reply took, as in utils/cost.py, the rejected ones included.
     """
 
     def __init__(self, max_thoughts=MAX_THOUGHTS, save=None, call_llm=None):
@@ -206,19 +208,22 @@ class ChainOfThoughtNode(Node):
             raise ValueError("The problem in this shared store is solved already.")
         shared["solution"] = None
         shared["current_thought_number"] = len(thoughts) + 1
-        last_plan = thoughts[-1]["planning"] if thoughts else []
+        plan = last_plan(thoughts)
         return {
             "problem": shared["problem"],
             "thoughts_text": format_history(thoughts),
-            "last_plan_structure": last_plan,
-            "last_plan_text": format_plan_for_prompt(last_plan),
+            "last_plan_structure": plan,
+            "last_plan_text": format_plan_for_prompt(plan),
             "solution_text": solution_so_far(thoughts),
             "current_thought_number": shared["current_thought_number"],
             "is_first_thought": not thoughts,
         }
 
     def exec(self, prep_res):
-        """Ask until a reply is a valid thought, each time with what was wrong with the last one."""
+        """Ask until a reply is a valid thought, each time with what was wrong with the last one.
+
+        Only that is tried again here. A request that fails has been tried again by the client, and a bug is not.
+        """
         number = prep_res["current_thought_number"]
         plan_before = prep_res["last_plan_structure"]
         solution_before = prep_res["solution_text"]
@@ -243,7 +248,7 @@ class ChainOfThoughtNode(Node):
         """The Reply to the prompt that ends with this turn."""
         name = f"Thought {prep_res['current_thought_number']}"
         log.debug(f"=== {name}, try {attempt}: the turn ===\n{turn}")
-        ask_model = self.call_llm or call_llm
+        ask_model = self.call_llm or call_llm  # looked up here, so that a program can set nodes.call_llm
         start = time.monotonic()
         with status_line(name):
             answer = ask_model(build_prompt(prep_res, turn))
@@ -297,10 +302,10 @@ def choose_task(prep_res, is_last_allowed):
         return "only thought" if is_last_allowed else "first"
     if is_last_allowed:
         return "limit"
-    before_conclusion = open_steps(prep_res["last_plan_structure"][:-1])
-    if len(before_conclusion) > 1:
+    steps_left = len(open_steps(prep_res["last_plan_structure"]))  # The last is the Conclusion, or a sub-step of it.
+    if steps_left > 2:
         return "step"
-    if before_conclusion:
+    if steps_left == 2:
         return "last step"
     if prep_res["solution_text"]:
         return "conclusion"
@@ -308,7 +313,7 @@ def choose_task(prep_res, is_last_allowed):
 
 
 def fill_in(sentences, values):
-    """The sentences with a value for "{step}" and so on, {"{step}": str, ...}. Any other brace stays a brace."""
+    """The sentences with each placeholder replaced. values: {"{step}": str, ...}. Any other brace stays a brace."""
     pieces = re.split(r"(\{\w+\})", sentences)  # "Execute {step}." in "Execute ", "{step}" and "."
     return "".join(values.get(piece, piece) for piece in pieces)
 

@@ -175,6 +175,8 @@ def test_the_turns_of_a_run_lead_from_a_plan_to_the_check_of_the_solution(turns)
         ("[Pending] A\n  [Done] B\n  [Pending] C\n[Pending] Conclusion", "last step: C"),
         ("[Pending] A\n  [Done] B\n  [Done] C\n[Pending] Conclusion", "last step: A"),
         ("[Done] A\n[Pending] 3. **Conclusion**: all", "conclusion: 3. **Conclusion**: all"),
+        ("[Done] A\n[Pending] Conclusion\n  [Pending] B\n  [Pending] C", "last step: B"),
+        ("[Done] A\n[Pending] Conclusion\n  [Done] B\n  [Pending] C", "conclusion: C"),
     ],
 )
 def test_a_turn_names_the_first_open_step(turns, plan, asked):

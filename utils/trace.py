@@ -8,7 +8,7 @@ import textwrap
 
 from utils.plan_format import compare_plans
 from utils.solution import read_changes
-from utils.thought import MAJOR, MINOR, UNSURE, final_solution, read_evaluation
+from utils.thought import MAJOR, MINOR, UNSURE, final_solution, last_plan, read_evaluation
 
 VERDICT_STYLES = {MINOR: "doubt", MAJOR: "error"}
 
@@ -23,7 +23,6 @@ def trace_run(problem, thoughts):
 def trace_last_thought(thoughts):
     """The blocks of the last of the thoughts: its thinking, what it writes of the solution, its plan, and the end."""
     thought = thoughts[-1]
-    plan_before = thoughts[-2]["planning"] if len(thoughts) > 1 else []
     solution = final_solution(thoughts)
     name = f"Thought {thought['thought_number']}"
     yield block(f"{name} (Conclusion):" if solution else f"{name}:", "heading")
@@ -35,7 +34,7 @@ def trace_last_thought(thoughts):
         yield block("\nChanges to the Solution:", "heading")
         yield from trace_changes(thought["solution_changes"])
     yield block("\nFinal Plan Status:" if solution else "\nCurrent Plan Status:", "heading")
-    yield trace_plan(thought["planning"], plan_before)
+    yield trace_plan(thought["planning"], last_plan(thoughts[:-1]))
     if solution:
         yield block("\n=== FINAL SOLUTION ===", "heading")
         yield block(solution)
