@@ -1,6 +1,7 @@
 """What goes wrong between the program and the model: the run goes on, or ends with one line that says what to do."""
 
 import contextlib
+import pathlib
 import sys
 from unittest.mock import Mock
 
@@ -266,6 +267,7 @@ def test_an_answer_that_cannot_be_read_is_shown_and_not_called_cut(fail, body):
     line = fail(http_answer(body))
     assert body[:9] in line
     assert "connection" not in line
+    assert "OPENAI_BASE_URL" not in line
 
 
 @pytest.mark.parametrize("body", ["", '{"id":', '{"choices": ['])
@@ -404,6 +406,15 @@ def test_for_a_setting_that_the_client_cannot_use_the_suspects_are_named(refuse,
     line = refuse(**{name: value})
     for text in [exception, name, "OPENAI_BASE_URL", "SSL_CERT_FILE"]:
         assert text in line
+
+
+@pytest.mark.parametrize("failure, text", [("import gone", "pip install"), ("raise SystemError('Odd.')", "Odd.")])
+def test_a_client_that_cannot_be_imported_ends_the_run(failure, text):
+    pathlib.Path("openai.py").write_text(failure)
+    result = run_python(f"{ROOT}/main.py", OPENAI_API_KEY="sk-1", PYTHONPATH=".")
+    assert result.status == 1
+    assert text in result.err
+    assert "--resume" in result.last_line
 
 
 def test_a_package_that_a_proxy_needs_is_named(refuse, monkeypatch):

@@ -6,10 +6,13 @@ import os
 
 # What to check, by the status of an answer.
 ADVICE = {
-    200: " Check OPENAI_BASE_URL.",
     401: " Check OPENAI_API_KEY.",
     404: " Check --model, OPENAI_MODEL and OPENAI_BASE_URL.",
 }
+
+# The same where the answer is a web page.
+NO_API = " It is not an OpenAI-compatible API."
+PAGE_ADVICE = {200: f"{NO_API} Check OPENAI_BASE_URL.", 401: ADVICE[401], 404: NO_API + ADVICE[404]}
 
 # Where providers give a reason: {"error": {"message": "No such model"}}, {"error": "Gone"}, {"detail": "Gone"},
 # {"choices": [{"error": {"message": "Gone"}}]}
@@ -19,13 +22,10 @@ REASON_KEYS = ("error", "message", "detail", "choices")
 def describe_answer(status, body):
     """Why an answer is not a completion, in the provider's words if it has any. status: int; body: bytes."""
     server = server_address()
-    advice = ADVICE.get(status, "")
     text = body.decode("utf-8", "replace").strip()
     if text.startswith("<"):
-        if status in (200, 404):
-            return f"{server} is not an OpenAI-compatible API: it sent a web page.{advice}"
-        cause = advice or " The server or a gateway before it failed."
-        return f"{server} answered {status} with a web page.{cause}"
+        advice = PAGE_ADVICE.get(status, " The server or a gateway before it failed.")
+        return f"{server} answered {status} with a web page.{advice}"
     if status == 200 and is_cut(text):
         return f"The connection to {server} was cut in the middle of the reply."
     reason = None
@@ -34,7 +34,7 @@ def describe_answer(status, body):
     shown = shorten(reason or text)
     if status < 300 and not reason:
         return f"The answer from {server} ({status}) cannot be read. It begins: {shown or '(it is empty)'}"
-    return f"{server} answered {status}: {shown or 'no reason given'}.{advice}"
+    return f"{server} answered {status}: {shown or 'no reason given'}.{ADVICE.get(status, '')}"
 
 
 def describe_no_answer(error):

@@ -10,7 +10,6 @@ import typing
 sys.path.append(str(pathlib.Path(__file__).parents[1]))  # so that this file can be run on its own
 
 from utils.call_failures import base_url, describe_answer, describe_no_answer, mask_key, proxy_hint
-from utils.cost import TOKEN_KEYS
 from utils.errors import RunFailed, quote
 
 DEFAULT_MODEL = "gpt-6-luna"
@@ -54,13 +53,13 @@ def send(prompt, model):
     check_settings()
     try:
         import openai  # Not at the top: it takes half a second, for which --help and --show need not wait.
-
+    except ImportError as error:
+        raise RunFailed(f"{error}: activate the environment, or run pip install -r requirements.txt.") from None
+    try:
         client = create_client(openai)
         # The raw answer, since a server may send what the client's own types do not allow for.
         create = client.chat.completions.with_raw_response.create
         return create(model=model, messages=[{"role": "user", "content": prompt}]).http_response
-    except ModuleNotFoundError as error:
-        failure = f"{error}: activate the environment, or run pip install -r requirements.txt."
     except ImportError as error:  # The client names a package that a proxy needs.
         failure = str(error)
     except openai.APIStatusError as error:
@@ -77,8 +76,8 @@ def check_settings():
     if not key and not os.environ.get("OPENAI_BASE_URL"):
         local_server = "OPENAI_BASE_URL to a server that needs none, such as http://localhost:11434/v1 (Ollama)"
         raise RunFailed(f"OPENAI_API_KEY is not set. Set it (export OPENAI_API_KEY=...), or set {local_server}.")
-    if re.search(r"\s", key) or not key.isascii():
-        raise RunFailed("OPENAI_API_KEY contains white space or a character that is not ASCII. Set it again.")
+    if re.search(r"[^!-~]", key):
+        raise RunFailed("OPENAI_API_KEY contains white space or a character that is not plain ASCII. Set it again.")
 
 
 def create_client(openai):
@@ -97,7 +96,7 @@ def read_answer(answer, model):
     content = read_content(message)
     if not content.strip() and (choice.get("error") or answer.get("error")):
         raise ValueError  # call_llm says what the error is.
-    cost = {"model": model, **read_usage(answer.get("usage"))}
+    cost = {**read_usage(answer.get("usage")), "model": model}
     return Reply(content, cost, find_fault(choice))
 
 
@@ -122,13 +121,12 @@ def find_fault(choice):
 
 
 def read_usage(usage):
-    """The tokens, as far as the server reports them."""
+    """What the server reports of the tokens, as it reports it: the node keeps what it knows."""
     try:
         details = usage.get("prompt_tokens_details") or {}
-        numbers = {**usage, **details}
+        return {**usage, **details}
     except (TypeError, AttributeError):
         return {}
-    return {key: numbers[key] for key in TOKEN_KEYS if key in numbers}
 
 
 if __name__ == "__main__":
