@@ -34,7 +34,6 @@ DEFAULT_PROBLEM = (
     "You keep rolling a fair die until you roll three, four, five in that order consecutively on three rolls."
     " What is the probability that you roll the die an odd number of times?"
 )
-DEFAULTS = (None, False, DEFAULT_PROBLEM, MAX_THOUGHTS)  # of the options
 LATEST = object()  # in the place of a path: the run in FOLDER that was written last
 
 log = logging.getLogger("chain_of_thought")
@@ -46,9 +45,11 @@ def main(argv=None, call_llm=None):
     argv: the arguments, list of str (default: sys.argv[1:]); call_llm: a function from a prompt to a reply, as for a
     ChainOfThoughtNode, that is asked instead of the OpenAI client.
     """
-    args = build_parser().parse_args(argv)
+    parser = build_parser()
+    args = parser.parse_args(argv)
     set_up_output(args.verbose)
     try:
+        check_options(args, parser)
         run = open_run(args)
     except RunFailed as failure:  # The arguments ask for what cannot be done.
         log.error(failure)
@@ -78,7 +79,6 @@ def main(argv=None, call_llm=None):
 
 def open_run(args):
     """The SavedRun that the arguments begin with. It has a file if it is to go on. Raises RunFailed."""
-    check_options(args)
     if args.show is not None:
         run = load_run(find_file(args.show), args.after)
         return SavedRun(run.shared)
@@ -93,11 +93,12 @@ def open_run(args):
     return run
 
 
-def check_options(args):
-    given = {name for name, value in vars(args).items() if value not in DEFAULTS}
+def check_options(args, parser):
+    """Raise RunFailed if options are given together that contradict each other."""
+    given = {name for name, value in vars(args).items() if value != parser.get_default(name)}
     if args.show is not None and given - {"show", "after", "quiet"}:
         raise RunFailed("--show goes with --after and --quiet only.")
-    if args.problem != DEFAULT_PROBLEM and (args.resume is not None or args.after is not None):
+    if "problem" in given and given & {"resume", "after"}:
         raise RunFailed("--resume and --after continue a saved problem, so leave out --problem.")
 
 
@@ -144,8 +145,7 @@ def read_problem(argument):
 
 def ask_openai(args, run):
     """A function from a prompt to a Reply, by the model that the arguments or the run name."""
-    default_model = run.model or DEFAULT_MODEL
-    return functools.partial(call_openai, model=args.model, default_model=default_model)
+    return functools.partial(call_openai, model=args.model, default_model=run.model or DEFAULT_MODEL)
 
 
 def act(args, run, node):

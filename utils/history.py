@@ -3,7 +3,7 @@
 import textwrap
 
 from utils.cost import format_count
-from utils.plan_format import compare_plans
+from utils.plan_format import compare_plans, format_plan
 from utils.solution import read_changes
 
 
@@ -19,18 +19,21 @@ def format_history(thoughts):
 def format_past_thought(thought, plan_before):
     name = f"Thought {thought['thought_number']}"
     thinking = textwrap.indent(thought["current_thinking"], "    ")
-    plan = textwrap.indent(format_plan_news(thought["planning"], plan_before), "    ")
-    extent = " (what changed)" if plan_before else ""
+    extent = ""
+    plan = format_plan(thought["planning"])
+    if plan_before:
+        extent = " (what changed)"
+        plan = format_plan_news(thought["planning"], plan_before)
     lines = [f"{name}:", "  Thinking:", thinking]
     if "solution" in thought:
         lines.append("  Solution: written")
     if "solution_changes" in thought:
         count = len(read_changes(thought["solution_changes"]))
         lines.append(f"  Solution: changed in {format_count(count, 'places')}")
-    return "\n".join([*lines, f"  Plan Status After {name}{extent}:", plan])
+    return "\n".join([*lines, f"  Plan Status After {name}{extent}:", textwrap.indent(plan, "    ")])
 
 
 def format_plan_news(plan, plan_before):
-    """The lines of the plan that the plan before did not have: after the first thought, all of them."""
+    """The lines of the plan that the plan before did not have."""
     new_lines = [line.text for line in compare_plans(plan, plan_before) if line.is_new]
     return "\n".join(new_lines) or "(nothing)"
