@@ -40,12 +40,12 @@ Execute the step that your turn names. Do the work; do not announce it. Name an 
 instead of repeating it.
 
 Plan. Make as few steps as the problem needs, each as much as one reply can do reliably: an easy
-problem has one step and the Conclusion. Understanding, planning and checking are not steps, except
-for the Conclusion. Return the whole plan every time. The executed step becomes Done and gets a
-`result` of one line. A step that you left as it was needs only its `description`, word for word,
-and its `status`: the rest is kept. A step too big for one reply gets `sub_steps`; it becomes Done,
-with its own `result`, in the thought that finishes the last of them. You may reword, split, add or
-remove open steps.
+problem has one step and the Conclusion. No step but the Conclusion is for understanding, planning
+or checking. Return the whole plan every time. The executed step becomes Done and gets a `result` of
+one line. A step that you left as it was needs only its `description`, word for word, and its
+`status`: the rest is kept. A step too big for one reply gets `sub_steps`; it becomes Done, with its
+own `result`, in the thought that finishes the last of them. You may reword, split, add or remove
+open steps.
 
 Doubt. If thinking can settle a doubt, make the step Verification Needed, with its `result` so far
 and a `mark` that says why; the next thought settles it by other means. If thinking cannot (a fact
