@@ -534,6 +534,7 @@ def test_a_text_over_several_lines_is_rejected_for_a_block_literal(reject_edited
         (": true", ": true\n# B", "line 11:", "# B"),
         ("x = 2", "!A x", "line 7:", "!A"),
         ("x = 2", "&p x\n    mark: *p", "line 7:", "&p"),
+        ("description: Solve", "? - Solve\n", "line 5:", "? -"),
         (": true", ": true\n...", "line 11:", "..."),
     ],
 )

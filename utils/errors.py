@@ -9,12 +9,12 @@ class RunFailed(Exception):
 
 
 class InvalidThought(Exception):
-    """A reply, or a part of a saved run, is not a valid thought. str() says why: "planning is missing or blank"."""
+    """A reply, or a part of a saved run, is not a valid thought. str() says why: "planning has no steps"."""
 
 
 def quote(text):
     """The text, or its beginning, on one line and in quotes, for a message."""
-    line = " ".join(str(text).split())
+    line = " ".join(text.split())
     if len(line) > 60:
         line = f"{line[:60]}..."
     return repr(line)

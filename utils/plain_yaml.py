@@ -24,11 +24,11 @@ LINE = re.compile(r"(?P<item>(- +)*)(?P<key>[a-z_]+:( +|$))?(?P<value>.*)")
 
 # A value that YAML leaves as it is. Others are comments, tags, texts over several lines and the like.
 VALUE = re.compile(r"""
-                                       # nothing: a list follows, or the value is not given
-    | \|[-+]?(?P<depth>\d?)[-+]?       # "|-", or "|2-" before a text that begins with spaces or an empty line
-    | \[\]                             # no sub-steps
-    | "[^"\\]*" | '([^']|'')*'         # a quoted text; YAML would change a backslash in double quotes
-    | [^\s!&*>|%@`"'\[{#](?!.*\s\#).*  # a plain text
+                                        # nothing: a list follows, or the value is not given
+    | \|[-+]?(?P<depth>\d?)[-+]?        # "|-", or "|2-" before a text that begins with spaces or an empty line
+    | \[\]                              # no sub-steps
+    | "[^"\\]*" | '([^']|'')*'          # a quoted text; YAML would change a backslash in double quotes
+    | [^\s!&*>|%@`"'\[{#?](?!.*\s\#).*  # a plain text
     """, re.VERBOSE)
 
 
@@ -91,18 +91,18 @@ def check_lines(text):
         found = LINE.match(line.text)
         if found["value"] == line.text:
             refuse(line.number, f"{quote(line.text)} is neither a key nor a part of a text; {TEXT_RULE}")
-        value = VALUE.fullmatch(found["value"])
-        if not value:
+        match = VALUE.fullmatch(found["value"])
+        if not match:
             refuse(line.number, f"YAML would not leave {quote(found['value'])} as it is; {TEXT_RULE}")
         column = line.depth + found.end("item")
-        if value[0].startswith("|"):
-            skip_text(lines, column, value["depth"])
-        elif value[0] and lines and lines[0].depth > column:
+        if match[0].startswith("|"):
+            skip_text(lines, column, match["depth"])
+        elif match[0] and lines and lines[0].depth > column:
             refuse(lines[0].number, f"{quote(lines[0].text)} continues a value that is complete; {TEXT_RULE}")
 
 
 def skip_text(lines, column, depth):
-    """Take the lines of a text, all as deep as its first. column: of its key; depth: below that, as its sign says."""
+    """Take the lines of a text, all as deep as its first. column: of its key; depth: the digit in its sign, or ""."""
     if not lines or lines[0].depth <= column:
         return  # The text is empty.
     first = lines[0]
@@ -173,10 +173,10 @@ def read_fields(field, keys, required_keys, name):
 
 
 def read_text(field, name):
-    return dedent(check_text(field, name))
+    return dedent(read_verbatim(field, name))
 
 
-def check_text(field, name):
+def read_verbatim(field, name):
     """The str in a Field, to the letter."""
     if not isinstance(field.value, str):
         refuse(field.line, f"{name} is not a text; {TEXT_RULE}")

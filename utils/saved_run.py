@@ -18,7 +18,7 @@ import textwrap
 import time
 
 from utils.errors import InvalidThought, RunFailed
-from utils.plain_yaml import LiteralDumper, check_text, dump_yaml, load_yaml, read_fields, refuse
+from utils.plain_yaml import LiteralDumper, read_verbatim, dump_yaml, load_yaml, read_fields, refuse
 from utils.thought import SAVED_KEYS, STATUSES, read_thought, solution_after
 
 FOLDER = pathlib.Path("runs")
@@ -32,7 +32,7 @@ class SavedRun:
 
     shared: the shared store; thoughts: those in it; model: the one that thought last, str or None; path: the file, or
     None before the run has one; content: what this run read or wrote there last, bytes; saved_count: how many thoughts
-    that holds.
+    need not be saved any more.
     """
 
     def __init__(self, shared, model=None, path=None, content=b""):
@@ -125,7 +125,7 @@ def read_run(content, count=None):
     count: read only the first `count` thoughts, whatever is wrong with the others. Raises InvalidThought.
     """
     given = read_fields(load_yaml(decode(content)), RUN_KEYS, RUN_KEYS, "a saved run")
-    problem = check_text(given["problem"], "problem")
+    problem = read_verbatim(given["problem"], "problem")
     saved = given["thoughts"].value
     if not isinstance(saved, list):
         refuse(given["thoughts"].line, "thoughts is not a list of thoughts")
@@ -185,7 +185,7 @@ def load_run(path, count=None):
 
 
 def check_regular_file(path):
-    """Refuse a pipe, which cannot be read twice and not be written, for a run that is to go on. Raises RunFailed."""
+    """Refuse a pipe, which can be neither read twice nor replaced, for a run that is to go on. Raises RunFailed."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise RunFailed(f"{path}: this is a folder or a pipe, and a run is resumed from a file.")
 
