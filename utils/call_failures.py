@@ -24,7 +24,7 @@ def describe_answer(status, body):
     server = server_address()
     text = body.decode("utf-8", "replace").strip()
     if text.startswith("<"):
-        advice = PAGE_ADVICE.get(status, " The server or a gateway before it failed.")
+        advice = PAGE_ADVICE.get(status, " The server, or a gateway in front of it, failed.")
         return f"{server} answered {status} with a web page.{advice}"
     if status == 200 and is_cut(text):
         return f"The connection to {server} was cut in the middle of the reply."

@@ -17,7 +17,7 @@ DEFAULT_MODEL = "gpt-6-luna"
 # By what is found in the finish_reason: some servers say "model_length" or "MAX_TOKENS".
 FAULTS = {
     "content_filter": "it was stopped by a content filter",
-    "length|max_tokens": "it was cut off at the output limit; write less in a reply, a long solution in sections",
+    "length|max_tokens": "it was cut off at the limit of output or context; write less in one, a long text in sections",
     "abort|error|insufficient|interrupt|sensitive|context_window": "it was broken off by the server",
 }
 
@@ -56,9 +56,8 @@ def send(prompt, model):
     except ImportError as error:
         raise RunFailed(f"{error}: activate the environment, or run pip install -r requirements.txt.") from None
     try:
-        client = create_client(openai)
         # The raw answer, since a server may send what the client's own types do not allow for.
-        create = client.chat.completions.with_raw_response.create
+        create = create_client(openai).chat.completions.with_raw_response.create
         return create(model=model, messages=[{"role": "user", "content": prompt}]).http_response
     except ImportError as error:  # The client names a package that a proxy needs.
         failure = str(error)
@@ -92,8 +91,7 @@ def create_client(openai):
 def read_answer(answer, model):
     """The Reply in {"choices": [{"message": {"content": str}, "finish_reason": str}], "usage": {...}}."""
     choice = answer["choices"][0]
-    message = choice["message"]
-    content = read_content(message)
+    content = read_content(choice["message"])
     if not content.strip() and (choice.get("error") or answer.get("error")):
         raise ValueError  # call_llm says what the error is.
     cost = {**read_usage(answer.get("usage")), "model": model}

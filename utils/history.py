@@ -11,7 +11,7 @@ def format_history(thoughts):
     """All thoughts in full, str, each with the lines of its plan that the plan before did not have."""
     if not thoughts:
         return "No previous thoughts yet."
-    plans_before = [[], *(thought["planning"] for thought in thoughts)]
+    plans_before = [[], *(thought["planning"] for thought in thoughts[:-1])]
     texts = map(format_past_thought, thoughts, plans_before)
     return "\n--------------------\n".join(texts)
 

@@ -4,7 +4,7 @@ import typing
 
 
 class PlanLine(typing.NamedTuple):
-    """A line of a plan, the status of its step, and whether the plan before has no line like it at the same place."""
+    """A line of a plan, the status of its step, and whether the plan before has no such line below the same parents."""
 
     text: str
     status: str
@@ -25,7 +25,7 @@ def format_plan_for_prompt(plan):
 
 
 def compare_plans(plan, plan_before):
-    """The lines of a plan, a list of PlanLines. New are those that the plan before has not got below these parents."""
+    """The lines of a plan, a list of PlanLines. A line is new if the plan before has no such line there."""
     lines_before = {(full_line(step), path) for step, path in walk(plan_before)}
     lines = []
     for step, path in walk(plan):

@@ -107,8 +107,9 @@ def find_end(lines, start):
 def check_after(lines):
     """After the thought stands a closing fence and nothing else: it could be a fence in a text that goes on."""
     closing_fence, *others = lines
-    word = closing_fence.strip("` \t")
-    rest = "\n".join([word, *others]).strip()
+    rule = "indent the code fences in texts, and write nothing behind the block"
+    if closing_fence.strip("` \t"):
+        raise InvalidThought(f"{quote(closing_fence)} ends the block too early; {rule}")
+    rest = "\n".join(others).strip()
     if rest:
-        rule = "indent the code fences in texts, and write nothing behind the block"
         raise InvalidThought(f"{quote(rest)} stands behind the fence that ends the block; {rule}")

@@ -101,7 +101,7 @@ def take_out(solution, start, end):
     before, after = solution[:start], solution[end:]
     start_of_line = before.rpartition("\n")[2]
     rest_of_line, _, lines_after = after.partition("\n")
-    if not is_empty(start_of_line) or not is_empty(rest_of_line):
+    if not is_empty(start_of_line + rest_of_line):
         return trim(before + after)  # a part of a line
     lines_before = before.removesuffix(start_of_line)
     line_before = lines_before.removesuffix("\n").rpartition("\n")[2]

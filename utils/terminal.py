@@ -41,7 +41,7 @@ def print_text(text):
     except BrokenPipeError:
         raise PipeClosed from None
     except OSError as error:
-        raise RunFailed(f"The trace cannot be written: {error.strerror}.") from None
+        raise RunFailed(f"The output cannot be written: {error.strerror}.") from None
 
 
 def print_trace(blocks):
@@ -101,7 +101,7 @@ def wrap_line(line):
 
 
 def split_line(line):
-    """The line in chunks, each as long as it can be without a place to break: before a space or a wide character."""
+    """The line in chunks, cut wherever it may be broken: before spaces, and before a wide character."""
     chunks = [""]
     for character in line:
         is_place_to_break = character.isspace() or columns_of(character) == 2

@@ -269,7 +269,8 @@ def check_conclusion(thought):
     claims_end = not thought["next_thought_needed"] or not is_open(last)
     if claims_end and not ends_run(thought):
         next_step = quote(open_steps(plan)[0]["description"])
-        raise InvalidThought(f"it ends the run, but the step {next_step} is not Done")
+        rule = "until it is, Conclusion is Pending, and next_thought_needed is true"
+        raise InvalidThought(f"it ends the run, but the step {next_step} is not Done; {rule}")
 
 
 def check_solution(thought, solution_before):

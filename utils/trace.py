@@ -1,7 +1,7 @@
 """Thoughts as text, for the user.
 
-The trace comes in blocks for utils/terminal.py, a block at a time: a list of lines, each with its style. The style is
-"plain", "heading", "unchanged", "doubt" or "error".
+The trace is a series of blocks, which utils/terminal.py prints. A block is a list of lines with their styles: [(line,
+style), ...]. A style is "plain", "heading", "unchanged", "doubt" or "error".
 """
 
 import textwrap
@@ -68,8 +68,7 @@ def trace_changes(text):
 
 
 def trace_plan(plan, plan_before):
-    lines = compare_plans(plan, plan_before)
-    return [(f"  {line.text}", style_of_step(line)) for line in lines]
+    return [(f"  {line.text}", style_of_step(line)) for line in compare_plans(plan, plan_before)]
 
 
 def style_of_step(line):
