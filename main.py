@@ -86,19 +86,21 @@ def open_run(args):
         run = load_unfinished_run(args)
     else:
         run = SavedRun({"problem": read_problem(args.problem)})
-    if len(run.thoughts) >= args.max_thoughts:
-        raise RunFailed(f"--max-thoughts must be at least {len(run.thoughts) + 1}.")
-    if not args.show_prompt:
-        run.save_first(args.run)
+    number = len(run.thoughts) + 1
+    if number > args.max_thoughts:
+        raise RunFailed(f"The next thought is Thought {number}, so --max-thoughts must be at least {number}.")
+    if args.show_prompt:
+        return SavedRun(run.shared)  # without a file: nothing is written
+    run.save_first(args.run)
     return run
 
 
 def check_options(args, parser):
     """Raise RunFailed if options are given together that contradict each other."""
-    given = {name for name, value in vars(args).items() if value != parser.get_default(name)}
-    if args.show is not None and given - {"show", "after", "quiet"}:
+    changed = {name for name, value in vars(args).items() if value != parser.get_default(name)}
+    if args.show is not None and changed - {"show", "after", "quiet"}:
         raise RunFailed("--show goes with --after and --quiet only.")
-    if "problem" in given and given & {"resume", "after"}:
+    if "problem" in changed and changed & {"resume", "after"}:
         raise RunFailed("--resume and --after continue a saved problem, so leave out --problem.")
 
 
@@ -213,8 +215,7 @@ def describe_end(args, run):
         return 0, f"Stopped after {thoughts}."
     message = f"The limit of {thoughts} is reached."
     if solution_so_far(run.thoughts) and run.is_saved():
-        command_line = command("--show", run.path, "-q")
-        message = f"The solution so far may not be checked. To print it: {command_line}\n{message}"
+        message = f"The solution so far may be unchecked. To print it: {command('--show', run.path, '-q')}\n{message}"
     return 1, message
 
 
@@ -261,7 +262,7 @@ def sum_up(args, run, node):
 
 
 def build_parser():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, epilog="The key is read from OPENAI_API_KEY; see README.md.")
     add = parser.add_argument
     add("--problem", metavar="TEXT", default=DEFAULT_PROBLEM, help="the problem; - reads it from standard input")
     add("--model", metavar="NAME", help=f"the model (default: OPENAI_MODEL, the resumed run's, or {DEFAULT_MODEL})")
@@ -269,7 +270,7 @@ def build_parser():
     add("--run", metavar="FILE", type=pathlib.Path, help=f"save the run in this new file (default: one in {FOLDER}/)")
     saved_run = {"metavar": "FILE", "nargs": "?", "type": pathlib.Path, "const": LATEST}
     add("--resume", **saved_run, help=f"continue this run (default: the latest in {FOLDER}/)")
-    add("--after", metavar="N", type=int, help="take only the first N thoughts of the saved run, for a run of its own")
+    add("--after", metavar="N", type=int, help="take only the first N thoughts of the saved run, for a new run or --show")
     add("--step", action="store_true", help="think one thought and stop")
     add("--show", **saved_run, help=f"print this saved run (default: the latest in {FOLDER}/) and stop")
     output = parser.add_mutually_exclusive_group()

@@ -222,7 +222,7 @@ class ChainOfThoughtNode(Node):
     def exec(self, prep_res):
         """Ask until a reply is a valid thought, each time with what was wrong with the last one.
 
-        Only that is tried again here. A request that fails has been tried again by the client, and a bug is not.
+        Nothing else is tried again here: the client has repeated a request that failed, and a bug is no bad reply.
         """
         number = prep_res["current_thought_number"]
         plan_before = prep_res["last_plan_structure"]
@@ -344,6 +344,6 @@ def describe_failure(number, reason, replies):
     took = format_cost(add_costs([reply.cost for reply in replies]))
     text = f"The last reply:\n{shown}\n\nThought {number}: gave up after {TRIES} rejected replies, which took {took}."
     advice = ""
-    if not last.fault:  # Of a refusal, the reason says all.
-        advice = " The model may not manage the format, or an edit broke it: a run with -v shows every reply."
+    if not last.fault:  # Of a faulty one, the reason says all.
+        advice = " The model may be unable to keep to the format, or an edit broke it: a run with -v shows every reply."
     return f"{text} The last one: {reason}.{advice}"
