@@ -270,7 +270,7 @@ def build_parser():
     add("--run", metavar="FILE", type=pathlib.Path, help=f"save the run in this new file (default: one in {FOLDER}/)")
     saved_run = {"metavar": "FILE", "nargs": "?", "type": pathlib.Path, "const": LATEST}
     add("--resume", **saved_run, help=f"continue this run (default: the latest in {FOLDER}/)")
-    add("--after", metavar="N", type=int, help="take only the first N thoughts of the saved run, for a new run or --show")
+    add("--after", metavar="N", type=int, help="take only the first N thoughts of the saved run, to show or continue")
     add("--step", action="store_true", help="think one thought and stop")
     add("--show", **saved_run, help=f"print this saved run (default: the latest in {FOLDER}/) and stop")
     output = parser.add_mutually_exclusive_group()
