@@ -17,4 +17,4 @@ def quote(text):
     line = " ".join(text.split())
     if len(line) > 60:
         line = f"{line[:60]}..."
-    return repr(line)
+    return f"'{line}'"

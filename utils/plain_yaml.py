@@ -49,7 +49,7 @@ def load_yaml(text):
     try:
         return read_node(yaml.compose(text, Loader=yaml.BaseLoader), line=1)
     except yaml.MarkedYAMLError as error:
-        refuse(error.problem_mark.line + 1, f"it is not valid YAML ({error.problem}); {TEXT_RULE}")
+        refuse(error.problem_mark.line + 1, f"here or above, it is not valid YAML ({error.problem}); {TEXT_RULE}")
     except RecursionError:
         raise InvalidThought("its YAML is nested too deep") from None
 
@@ -98,7 +98,7 @@ def check_lines(text):
         if match[0].startswith("|"):
             skip_text(lines, column, match["depth"])
         elif match[0] and lines and lines[0].depth > column:
-            refuse(lines[0].number, f"{quote(lines[0].text)} continues a value that is complete; {TEXT_RULE}")
+            refuse(lines[0].number, f"{quote(lines[0].text)} is deeper than the line above with its value; {TEXT_RULE}")
 
 
 def skip_text(lines, column, depth):
