@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
+import main
 from tests.conftest import MAIN, ROOT, Run, all_files, run_python, saved_runs
 from tests.replies import end, reply
 from utils.errors import RunFailed
+from utils.saved_run import load_run
 
 INTERRUPTED_RUN = str(ROOT / "tests" / "interrupted_run.py")
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -389,6 +391,33 @@ def test_a_file_that_is_changed_meanwhile_is_left_and_the_run_goes_on_in_another
     assert read("a/b-2.yaml") == read("whole.yaml")
     assert "a/b.yaml" in result.err
     assert "a/b-2.yaml" in result.err
+
+
+def test_a_file_that_is_changed_while_it_is_read_is_left_and_the_run_goes_on_in_another(command, half, monkeypatch):
+    def load_and_change(path, count):
+        run = load_run(path, count)
+        path.write_text("theirs")
+        return run
+
+    monkeypatch.setattr(main, "load_run", load_and_change)
+    command("--resume half.yaml", REPLIES[2:])
+    assert read("half.yaml") == "theirs"
+    assert count_thoughts("half-2.yaml") == 4
+
+
+def test_an_interrupt_when_a_file_has_just_been_replaced_is_one(command, monkeypatch):
+    with monkeypatch.context() as patch:
+
+        def replace_and_interrupt(path, target):
+            patch.undo()
+            path.replace(target)
+            raise KeyboardInterrupt
+
+        patch.setattr(Path, "replace", replace_and_interrupt)
+        result = command("--run a.yaml", REPLIES)
+    assert result.status == 130
+    assert result.err.startswith("Interrupted.")
+    assert count_thoughts("a.yaml") == 1
 
 
 def test_a_file_that_is_gone_is_written_again(meanwhile):

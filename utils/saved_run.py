@@ -54,7 +54,7 @@ class SavedRun:
                 create_file(path, content)
                 self.path = path
             elif self.path:
-                replace_file(self.path, content)
+                self.write(content)
             else:
                 FOLDER.mkdir(exist_ok=True)
                 self.path = create_numbered_file(new_path(self.shared["problem"]), content)
@@ -69,7 +69,7 @@ class SavedRun:
         shared: that of this run; a ChainOfThoughtNode gives it to the function that saves.
         """
         try:
-            self.write()
+            self.write(format_run(self.shared))
         except OSError as error:
             if self.count_unsaved() == 1:
                 log.warning(f"The run cannot be saved in {self.path}: {error.strerror}.")
@@ -78,7 +78,7 @@ class SavedRun:
         """Save the run once more if a save has failed or was interrupted, or if its file is gone."""
         if self.path and not self.is_saved():
             with contextlib.suppress(OSError):
-                self.write()
+                self.write(format_run(self.shared))
 
     def count_unsaved(self):
         return len(self.thoughts) - self.saved_count
@@ -90,9 +90,8 @@ class SavedRun:
         """Whether the run has a file that holds all its thoughts."""
         return self.has_file() and not self.count_unsaved()
 
-    def write(self):
-        """Write the run to its file, or to FILE-2 if that is not as this run has left it."""
-        content = format_run(self.shared)
+    def write(self, content):
+        """Write this content to the file, or to FILE-2 if the file is not as this run has left it."""
         if not self.path.exists():  # It was moved or deleted.
             self.path.parent.mkdir(exist_ok=True)
             create_file(self.path.resolve(), content)
@@ -129,7 +128,7 @@ def read_run(content, count=None):
     saved = given["thoughts"].value
     if not isinstance(saved, list):
         refuse(given["thoughts"].line, "thoughts is not a list of thoughts")
-    if count is not None and count not in range(len(saved) + 1):
+    if count is not None and not 0 <= count <= len(saved):
         raise InvalidThought(f"--after {count} is impossible, it can be from 0 to {len(saved)}")
     thoughts = read_thoughts(saved[:count])
     return {"problem": problem, "thoughts": thoughts}, last_model(saved)
@@ -244,5 +243,5 @@ def replace_file(path, content):
         shutil.copymode(target, temporary)
         temporary.replace(target)
     except BaseException:
-        temporary.unlink()
+        temporary.unlink(missing_ok=True)  # An interrupt may come when it has been renamed.
         raise
