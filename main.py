@@ -242,8 +242,7 @@ def options_of_run(args, run):
         limit *= 2  # With the same limit, nothing would be thought.
     if limit != MAX_THOUGHTS:
         words += ["--max-thoughts", limit]
-    switches = {"--step": args.step, "--quiet": args.quiet, "--verbose": args.verbose}
-    return words + [name for name, is_given in switches.items() if is_given]
+    return words + [f"--{name}" for name in ("step", "quiet", "verbose") if vars(args)[name]]
 
 
 def sum_up(args, run, node):

@@ -324,7 +324,7 @@ def make_reply(answer, seconds):
         answer = Reply("" if answer is None else answer)
     if not isinstance(answer.text, str):
         raise TypeError(f"call_llm must return a str, None or a Reply, not {type(answer.text).__name__}")
-    cost = {**keep_known(answer.cost or {}), "requests": 1, "seconds": seconds}
+    cost = {**keep_known(answer.cost), "requests": 1, "seconds": seconds}
     return answer._replace(cost=cost)
 
 

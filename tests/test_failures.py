@@ -435,6 +435,13 @@ def test_the_call_tried_on_its_own_fails_in_one_line():
     assert "OPENAI_BASE_URL" in line
 
 
+def test_an_interrupt_of_the_call_tried_on_its_own_shows_no_traceback():
+    pathlib.Path("openai.py").write_text("raise KeyboardInterrupt")
+    result = run_python(f"{ROOT}/utils/call_llm.py", OPENAI_API_KEY="sk-1", PYTHONPATH=".")
+    assert result.status == 1
+    assert "Traceback" not in result.err
+
+
 def test_a_bug_is_shown_with_its_traceback_and_not_asked_for_again(run, monkeypatch):
     monkeypatch.setattr(nodes, "read_reply", Mock(side_effect=AssertionError("A bug of ours.")))
     result = run(replies=[FIRST, LAST])

@@ -426,8 +426,9 @@ def test_what_is_no_cost_is_left_out(run, number, model):
     assert set(thoughts[1]["cost"]) == {"requests", "seconds", "completion_tokens"}
 
 
-def test_a_reply_with_odd_costs_is_as_good_as_one_without(run):
-    assert run(replies=[Reply(FIRST, None), Reply(LAST)]).status == 0
+@pytest.mark.parametrize("cost", [None, 5, "5", object()])
+def test_a_reply_with_odd_costs_is_as_good_as_one_without(run, cost):
+    assert run(replies=[Reply(FIRST, cost), Reply(LAST)]).status == 0
 
 
 def test_a_reply_with_a_fault_is_rejected_for_it(run):

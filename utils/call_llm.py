@@ -2,12 +2,11 @@
 
 import json
 import os
-import pathlib
 import re
 import sys
 import typing
 
-sys.path.append(str(pathlib.Path(__file__).parents[1]))  # so that this file can be run on its own
+sys.path.append(os.path.abspath(f"{__file__}/../.."))  # so that this file can be run on its own
 
 from utils.call_failures import base_url, describe_answer, describe_no_answer, mask_key, proxy_hint
 from utils.errors import RunFailed, quote
@@ -130,6 +129,6 @@ def read_usage(usage):
 if __name__ == "__main__":
     try:
         reply = call_llm("Reply with one word: ready")
-    except RunFailed as failure:
+    except (RunFailed, KeyboardInterrupt) as failure:
         sys.exit(str(failure))
     print(f"{reply.cost['model']}: {reply.fault or reply.text}")

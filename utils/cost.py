@@ -9,6 +9,8 @@ READERS = {"model": str.strip, "requests": int, "seconds": float, **dict.fromkey
 
 def keep_known(cost):
     """What can be added up and saved of the cost in a Reply: the name of the model, and whole numbers of tokens."""
+    if not isinstance(cost, dict):
+        return {}
     known = {key: cost[key] for key in TOKEN_KEYS if type(cost.get(key)) is int}  # but not True
     model = cost.get("model")
     if isinstance(model, str) and model.strip() and not CONTROL_CHARACTER.search(model):

@@ -68,7 +68,8 @@ def trace_changes(text):
 
 
 def trace_plan(plan, plan_before):
-    return [(f"  {line.text}", style_of_step(line)) for line in compare_plans(plan, plan_before)]
+    lines = compare_plans(plan, plan_before)
+    return [(f"  {line.text}", style_of_step(line)) for line in lines]
 
 
 def style_of_step(line):
