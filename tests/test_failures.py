@@ -95,10 +95,10 @@ def test_each_rejected_reply_is_a_line_that_says_which_of_how_many_it_is(run):
 
 
 def test_a_rejected_reply_stands_in_the_next_prompt_alone(run):
-    result = run(replies=[FIRST, "One.", "Two.", LAST])
-    assert "One." in result.prompts[2]
-    assert "Two." in result.prompts[3]
-    assert "One." not in result.prompts[3]
+    result = run(replies=[FIRST, "Nr. 1!", "Nr. 2!", LAST])
+    assert "Nr. 1!" in result.prompts[2]
+    assert "Nr. 2!" in result.prompts[3]
+    assert "Nr. 1!" not in result.prompts[3]
 
 
 def test_every_thought_has_three_tries(run):

@@ -111,6 +111,7 @@ def test_the_prompt_is_shown_as_it_would_be_sent_and_nothing_is_saved(run):
     assert "fair die" in shown
     assert shown == sent[0]
     assert run("--after=1", "--show-prompt").out == sent[1]
+    assert run("--max-thoughts=1", "--show-prompt").out != shown
 
 
 def test_quiet_prints_the_solution_to_the_letter_and_nothing_else(run):
@@ -169,6 +170,7 @@ def test_a_closed_pipe_ends_a_run_and_changes_no_stream_of_the_process(run, monk
     stderr = sys.stderr
     monkeypatch.setattr(sys, "stdout", closed_pipe)
     result = run(replies=SOLVED)
+    assert result.status == 1
     assert result.prompts == []
     assert sys.stdout is closed_pipe
     assert sys.stderr is stderr
@@ -239,6 +241,11 @@ def test_a_script_of_ones_own_has_the_options_and_is_named_in_the_hints():
     command = hint(run_python("own.py", "--step"))
     assert command[0] == "own.py"
     assert run_python(*command).out.startswith("Thought 2")
+
+
+def test_at_the_default_limit_the_hint_doubles_it(run):
+    replies = [reply(number) for number in range(1, 31)]
+    assert hint(run(replies=replies))[-2:] == ["--max-thoughts", "60"]
 
 
 def test_without_assertions_and_standard_error_a_run_is_the_same(trace):
@@ -380,9 +387,16 @@ def records(request):
     return records
 
 
-@pytest.mark.parametrize("option, level", [("--step", logging.WARNING), ("--max-thoughts=1", logging.ERROR)])
-def test_only_a_failure_is_an_error(run, records, option, level):
-    run(option, replies=[FIRST])
+@pytest.mark.parametrize(
+    "line, level",
+    [
+        ("--step", logging.WARNING),
+        ("--max-thoughts=1", logging.ERROR),
+        ("--step --max-thoughts=1", logging.ERROR),
+    ],
+)
+def test_only_a_failure_is_an_error(run, records, line, level):
+    run(*line.split(), replies=[FIRST])
     assert [record.levelno for record in records] == [level]
 
 

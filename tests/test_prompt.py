@@ -60,6 +60,13 @@ def test_every_turn_holds_the_present_plan_in_its_simplified_view(recorded_run):
             assert f"- [{status}] {description}\n" in turn(prompt)
 
 
+def test_the_thirtieth_prompt_holds_all_earlier_thoughts(run):
+    replies = [reply(number, f"Work {number}.") for number in range(1, 30)]
+    last_prompt = run(replies=replies).prompts[-1]
+    for number in range(1, 30):
+        assert f"    Work {number}.\n" in history(last_prompt)
+
+
 def test_every_prompt_begins_with_almost_all_of_the_one_before(run):
     prompts = run(replies=recorded("die")).prompts
     for before, after in itertools.pairwise(prompts[1:]):
@@ -250,12 +257,12 @@ def test_a_turn_tells_of_the_last_rejection_and_of_none_of_an_earlier_thought(ru
 
 def test_a_reply_that_is_cut_off_or_empty_is_not_sent_back(serve, run, monkeypatch):
     monkeypatch.setitem(nodes.REJECTION, "new reply", "Write anew.")
-    endpoint = serve(completion("Some wor", "length"), " \n")
+    endpoint = serve(completion("Zwölf Wor", "length"), " \n")
     run()
     first, second, third = endpoint.prompts
     assert second.endswith("\nWrite anew.\n")
     assert third.endswith("\nWrite anew.\n")
-    assert "Some wor" not in second
+    assert "Zwölf" not in second
 
 
 # The examples in INSTRUCTIONS

@@ -50,7 +50,7 @@ def test_no_command_has_an_option_that_is_unknown(readme, help_text):
 
 
 def test_every_default_of_the_help_is_that_of_the_table(readme, help_text):
-    for default in re.findall(r"([\w.-]+)\)", help_text):
+    for default in re.findall(r"\(default:[^)]*?([\w.-]+)\)", help_text):
         assert re.search(rf"\(default: .*\b{default}`?\) \|", readme)
 
 

@@ -158,9 +158,9 @@ def evaluations(thought):
 
 
 def lacks_evaluation(thought):
-    """Whether a thought has no verdict on the one before it, although there is one."""
+    """Whether a thought does not evaluate the one before it, although there is one."""
     number_before = thought["thought_number"] - 1
-    evaluated = [evaluation.number for evaluation in evaluations(thought) if evaluation.verdict]
+    evaluated = [evaluation.number for evaluation in evaluations(thought)]
     return number_before > 0 and number_before not in evaluated
 
 
