@@ -90,14 +90,14 @@ SUB_STEP = {
     "status": "Verification Needed",
     "result": "x = 2,\n\n or 3",
     "mark": "why\n?",
-    "sub_steps": [{"description": "Guess", "status": "Done"}],
+    "sub_steps": [{"description": "B", "status": "Done"}],
 }
-PLAN = [{"description": "Solve", "status": "Pending", "sub_steps": [SUB_STEP]}]
+PLAN = [{"description": "A", "status": "Pending", "sub_steps": [SUB_STEP]}]
 
 
 def test_format_plan_is_the_whole_plan_as_one_text_with_a_line_for_each_step():
-    assert format_plan(PLAN) == "- [Pending] Solve\n  - [Verification Needed] Get x: x = 2, or 3 (why ?)\n    - [Done] Guess"
+    assert format_plan(PLAN) == "- [Pending] A\n  - [Verification Needed] Get x: x = 2, or 3 (why ?)\n    - [Done] B"
 
 
 def test_the_simplified_view_of_a_plan_has_neither_results_nor_marks():
-    assert format_plan_for_prompt(PLAN) == "- [Pending] Solve\n  - [Verification Needed] Get x\n    - [Done] Guess"
+    assert format_plan_for_prompt(PLAN) == "- [Pending] A\n  - [Verification Needed] Get x\n    - [Done] B"
