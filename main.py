@@ -19,9 +19,9 @@ try:
     from utils.call_llm import DEFAULT_MODEL, call_llm as call_openai
     from utils.cost import add_costs, format_cost, format_count
     from utils.errors import RunFailed
-    from utils.saved_run import FOLDER, SavedRun, check_regular_file, latest_path, load_run
+    from utils.saved_run import FOLDER, SavedRun, latest_path, load_run, require_regular_file
     from utils.terminal import LogHandler, PipeClosed, is_terminal, print_text, print_trace
-    from utils.thought import check_problem, final_solution, is_over, solution_so_far
+    from utils.thought import add_to_problem, final_solution, is_solved, solution_so_far, validate_problem
     from utils.trace import trace_run
 except ModuleNotFoundError as error:
     if error.name not in ("pocketflow", "yaml"):
@@ -58,12 +58,12 @@ def main(argv=None, call_llm=None):
         with interrupts_ignored():
             log.error("Interrupted.")
         return 130
-    node = ChainOfThoughtNode(args.max_thoughts, run.save, call_llm or ask_openai(args, run))
-    status, message = 0, ""
+    ask = call_llm or functools.partial(call_openai, model=args.model, default_model=run.model or DEFAULT_MODEL)
+    node = ChainOfThoughtNode(args.max_thoughts, run.save, ask)
     try:
-        act(args, run, node)
-    except PipeClosed:
-        status = 1
+        status, message = act(args, run, node)
+    except PipeClosed:  # A run that is only looked at has no path, and ends without a word.
+        status, message = 1, "The output was closed." if run.path else ""
     except RunFailed as failure:
         status, message = 1, str(failure)
     except KeyboardInterrupt:
@@ -77,31 +77,46 @@ def main(argv=None, call_llm=None):
 # Before the run
 
 
-def open_run(args):
-    """The SavedRun that the arguments begin with. It has a file if it is to go on. Raises RunFailed."""
-    if args.show is not None:
-        run = load_run(find_file(args.show), args.after)
-        return SavedRun(run.shared)
-    if args.resume is not None or args.after is not None:
-        run = load_unfinished_run(args)
-    else:
-        run = SavedRun({"problem": read_problem(args.problem)})
-    number = len(run.thoughts) + 1
-    if number > args.max_thoughts:
-        raise RunFailed(f"The next thought is Thought {number}, so --max-thoughts must be at least {number}.")
-    if args.show_prompt:
-        return SavedRun(run.shared)  # without a file: nothing is written
-    run.save_first(args.run)
-    return run
-
-
 def check_options(args, parser):
-    """Raise RunFailed if options are given together that contradict each other."""
+    """Raise RunFailed for options that contradict each other, and for the name of a run that would not be found."""
     changed = {name for name, value in vars(args).items() if value != parser.get_default(name)}
     if args.show is not None and changed - {"show", "after", "quiet"}:
         raise RunFailed("--show goes with --after and --quiet only.")
-    if "problem" in changed and changed & {"resume", "after"}:
-        raise RunFailed("--resume and --after continue a saved problem, so leave out --problem.")
+    if "problem" in changed and changed & {"resume", "after", "add"}:
+        raise RunFailed("--resume, --after and --add continue a saved problem, so leave out --problem.")
+    if args.run and args.run.suffix != ".yaml":
+        raise RunFailed(f"--run {args.run}: the name of a run must end with .yaml.")
+
+
+def open_run(args):
+    """The SavedRun that the arguments begin with. Unless it is only looked at, it is saved. Raises RunFailed."""
+    if args.show is not None:
+        return load_run(find_file(args.show), args.after)
+    if (args.resume, args.after, args.add) == (None, None, None):
+        run = SavedRun({"problem": read_problem("--problem", args.problem)})
+    else:
+        run = load_run_to_continue(args)
+    number = len(run.thoughts) + 1
+    if number > args.max_thoughts:
+        raise RunFailed(f"The next thought is Thought {number}, so --max-thoughts must be at least {number}.")
+    if not args.show_prompt:
+        run.save_first(args.run)
+    return run
+
+
+def load_run_to_continue(args):
+    path = find_file(args.resume or LATEST)
+    require_regular_file(path)
+    run = load_run(path, args.after)
+    if args.add is not None:
+        add_to_problem(run.shared, read_problem("--add", args.add))
+        return SavedRun(run.shared, run.model)  # a run of its own
+    if is_solved(run.thoughts):
+        number = len(run.thoughts)
+        file = shlex.quote(str(path))
+        options = f"--show {file}, or --resume {file} with --add TEXT or --after {number - 1}"
+        raise RunFailed(f"Thought {number} ends the run: use {options}.")
+    return run
 
 
 def find_file(path):
@@ -113,75 +128,82 @@ def find_file(path):
     return latest
 
 
-def load_unfinished_run(args):
-    path = find_file(args.resume or LATEST)
-    check_regular_file(path)
-    run = load_run(path, args.after)
-    if is_over(run.thoughts):
-        file = shlex.quote(str(path))
-        number = len(run.thoughts)
-        raise RunFailed(f"Thought {number} ends the run: use --show {file}, or --resume {file} --after {number - 1}.")
-    return run
-
-
-def read_problem(argument):
-    """The problem, str. argument: a text, or "-" for standard input. Raises RunFailed."""
+def read_problem(option, argument):
+    """The problem, or what is added to it, str. argument: a text, or "-" for standard input. Raises RunFailed."""
     try:
         if argument == "-" and os.isatty(0):
-            log.warning("Type the problem, and end it with Ctrl-D on a line of its own (on Windows: Ctrl-Z and Enter).")
+            log.warning("Type the text, and end it with Ctrl-D on a line of its own (on Windows: Ctrl-Z and Enter).")
         if argument == "-":
             with open(0, encoding="utf-8-sig", closefd=False) as standard_input:
                 argument = standard_input.read().rstrip("\n")
         argument.encode()  # Raises UnicodeError for bytes that are not UTF-8.
         problem = argument.replace("\r\n", "\n")
-        check_problem(problem)
+        validate_problem(problem)
         return problem
     except (OSError, UnicodeError) as error:
-        raise RunFailed(f"--problem cannot be read: {error}. It must be UTF-8, and so must the locale.") from None
+        raise RunFailed(f"{option} cannot be read: {error}. It must be UTF-8, and so must the locale.") from None
     except ValueError as error:
-        raise RunFailed(f"--problem: {error}.") from None
+        raise RunFailed(f"{option}: {error}.") from None
 
 
 # The run
 
 
-def ask_openai(args, run):
-    """A function from a prompt to a Reply, by the model that the arguments or the run name."""
-    return functools.partial(call_openai, model=args.model, default_model=run.model or DEFAULT_MODEL)
-
-
 def act(args, run, node):
-    """Print what the arguments ask for. Raises RunFailed or PipeClosed."""
+    """Print what the arguments ask for. Returns the exit status, and what to tell the user or "".
+
+    Raises RunFailed or PipeClosed.
+    """
+    if args.show is not None:
+        return show(args, run)
     if args.show_prompt:
-        show_prompt(run, node)
-    elif not args.quiet:
+        return show_prompt(run, node)
+    with contextlib.redirect_stdout(io.StringIO()) if args.quiet else contextlib.nullcontext():
         think(args, run, node)
+    if args.quiet:
+        print_solution(final_solution(run.thoughts))
+    return describe_end(args, run)
+
+
+def show(args, run):
+    if args.quiet:
+        print_solution(final_solution(run.thoughts) or solution_so_far(run.thoughts))
     else:
-        with contextlib.redirect_stdout(io.StringIO()):
-            think(args, run, node)
-        print_solution(args, run)
+        print_trace(trace_run(run.shared["problem"], run.thoughts))
+    if is_solved(run.thoughts):
+        return 0, ""
+    return 1, f"Not finished after {run.count_thoughts()}: the solution is missing or not checked."
 
 
 def show_prompt(run, node):
     prep_res = node.prep(run.shared)
-    turn = format_turn(prep_res, node.max_thoughts)
-    print_text(build_prompt(prep_res, turn))
+    print_text(build_prompt(prep_res, format_turn(prep_res)))
+    return 0, ""
 
 
 def think(args, run, node):
-    """Print the thoughts so far and, unless they are only shown, think on. With --step, print the new one alone."""
+    """Print the thoughts so far, and think until the end. With --step, think and print one thought alone."""
     if not args.step or not run.thoughts:
         print_trace(trace_run(run.shared["problem"], run.thoughts))
     if args.step:
         node.run(run.shared)
-    elif args.show is None:
+    else:
         create_chain_of_thought_flow(node).run(run.shared)
 
 
-def print_solution(args, run):
-    solution = final_solution(run.thoughts)
-    if args.show is not None:
-        solution = solution or solution_so_far(run.thoughts)
+def describe_end(args, run):
+    """How thinking has ended, as for act."""
+    if is_solved(run.thoughts):
+        return 0, ""
+    if len(run.thoughts) < args.max_thoughts:
+        return 0, f"Stopped after {run.count_thoughts()}."
+    message = f"The limit of {run.count_thoughts()} is reached."
+    if solution_so_far(run.thoughts) and run.is_saved():
+        message = f"The solution so far may be unchecked. To print it: {command('--show', run.path, '-q')}\n{message}"
+    return 1, message
+
+
+def print_solution(solution):
     if solution:
         print_text(f"{solution}\n")
 
@@ -192,8 +214,9 @@ def print_solution(args, run):
 def finish(args, run, node, status, message):
     """Save what is not saved yet, say how the run has ended and how to go on, and sum up. Returns the exit status."""
     run.close()
-    if status == 0:
-        status, message = describe_end(args, run)
+    if run.count_unsaved():
+        status = status or 1
+        message = message or f"Solved after {run.count_thoughts()}."
     if message:
         level = logging.ERROR if status else logging.WARNING
         log.log(level, " ".join([message, *hints(args, run)]))
@@ -202,28 +225,11 @@ def finish(args, run, node, status, message):
     return status
 
 
-def describe_end(args, run):
-    """The exit status of what has not failed, and what to tell the user or ""."""
-    thoughts = format_count(len(run.thoughts), "thoughts")
-    if args.step and run.count_unsaved():
-        return 1, f"Stopped after {thoughts}."
-    if args.show_prompt or is_over(run.thoughts):
-        return 0, ""
-    if args.show is not None:
-        return 1, f"Not finished after {thoughts}: the solution is missing or not checked."
-    if len(run.thoughts) < args.max_thoughts:
-        return 0, f"Stopped after {thoughts}."
-    message = f"The limit of {thoughts} is reached."
-    if solution_so_far(run.thoughts) and run.is_saved():
-        message = f"The solution so far may be unchecked. To print it: {command('--show', run.path, '-q')}\n{message}"
-    return 1, message
-
-
 def hints(args, run):
     """Yield what follows a message: what is not saved, and a command that can be pasted."""
     if run.count_unsaved():
         yield f"Not saved: {format_count(run.count_unsaved(), 'thoughts')}."
-    if run.is_saved() and is_over(run.thoughts):
+    if run.is_saved() and is_solved(run.thoughts):
         yield "To print the run: " + command("--show", run.path)
     elif run.has_file():
         yield "To continue: " + command("--resume", run.path, *options_of_run(args, run))
@@ -250,7 +256,7 @@ def sum_up(args, run, node):
     costs = node.costs
     if args.show is not None:
         costs = [thought["cost"] for thought in run.thoughts if "cost" in thought]
-    thoughts = format_count(len(run.thoughts), "thoughts")
+    thoughts = run.count_thoughts()
     if run.is_saved():
         thoughts += f", saved in {run.path}"
     if costs:
@@ -270,6 +276,7 @@ def build_parser():
     saved_run = {"metavar": "FILE", "nargs": "?", "type": pathlib.Path, "const": LATEST}
     add("--resume", **saved_run, help=f"continue this run (default: the latest in {FOLDER}/)")
     add("--after", metavar="N", type=int, help="take only the first N thoughts of the saved run, to show or continue")
+    add("--add", metavar="TEXT", help="say something to the saved run, also to a solved one, and continue it as a new run")
     add("--step", action="store_true", help="think one thought and stop")
     add("--show", **saved_run, help=f"print this saved run (default: the latest in {FOLDER}/) and stop")
     output = parser.add_mutually_exclusive_group()

@@ -10,10 +10,11 @@ from utils.call_llm import Reply, call_llm
 from utils.cost import add_costs, format_cost, keep_known
 from utils.errors import InvalidThought, RunFailed
 from utils.history import format_history
-from utils.plan_format import format_plan_for_prompt, one_line
+from utils.plan_format import format_plan_for_prompt
 from utils.reply_format import read_reply
 from utils.terminal import print_trace, status_line
-from utils.thought import check_problem, final_solution, find_flaws, is_over, last_plan, open_steps, solution_so_far
+from utils.thought import final_solution, flaws_of_last_thought, is_solved, last_plan, next_step, open_steps
+from utils.thought import solution_so_far, validate_problem
 from utils.trace import trace_last_thought
 
 # What every prompt begins with. Edit any sentence: this is plain text, and only three double quotes in a row end it.
@@ -27,38 +28,39 @@ and of what it wrote of the solution. Reread the problem condition by condition;
 it, not from the thought. Test each result in a way that would fail if it were wrong: put it
 back in, derive or count it another way, run code in your head with inputs not tried yet, search a
 text for gaps and contradictions. For "all", "none" or "only one", show in another way that nothing
-was missed. Only if there is no other way, go the same way again, item by item, and say so. Then
-give your verdict on its own line: "Evaluation of Thought N: VERDICT - reason".
+was missed. Claim no check that is not written out. Then give your verdict on its own line:
+"Evaluation of Thought N: VERDICT - reason".
 VERDICT is one of
 - Correct
 - Minor Issues: something is missing or badly put, but no result changes. Fix it in passing.
 - Major Error: a result is wrong, or code fails or does harm on an input that the problem allows, in
   that thought or an older one. Put it right in this thought; every step that changes gets its new
-  `result` or is Pending again. Then execute this turn's step, too, if both fit in one reply.
+  `result` or is Pending again. Then execute this turn's step, too, if it fits and is not the
+  Conclusion.
 
 Execute the step that your turn names. Do the work; do not announce it. Name an earlier thought
 instead of repeating it.
 
 Plan. Make as few steps as the problem needs, each as much as one reply can do reliably: an easy
-problem has one step and the Conclusion. No step but the Conclusion is for understanding, planning
-or checking. Return the whole plan every time. The executed step becomes Done and gets a `result` of
-one line. A step that you left as it was needs only its `description`, word for word, and its
-`status`: the rest is kept. A step too big for one reply gets `sub_steps`; it becomes Done, with its
-own `result`, in the thought that finishes the last of them. You may reword, split, add or remove
-open steps.
+problem, or a few short questions together, make one step and the Conclusion. No step but the
+Conclusion is for understanding, planning or checking. Return the whole plan every time. The
+executed step becomes Done and gets a `result` of one line. A step that you left as it was needs
+only its `description`, word for word, and its `status`: the rest is kept. A step too big for one
+reply gets `sub_steps`; it becomes Done, with its own `result`, in the thought that finishes the
+last of them. You may reword, split, add or remove open steps.
 
 Doubt. If thinking can settle a doubt, make the step Verification Needed, with its `result` so far
 and a `mark` that says why; the next thought settles it by other means. If thinking cannot (a fact
 is not given or not surely known, a word is ambiguous, code would have to run), make the assumption
 closest to the problem. Mention it, in one sentence and in the solution only, if the user could well
 have meant something else and the answer would change. Mention also what you only remember, if the
-answer depends on it.
+answer depends on it, and a flaw that you found and left, such as an unlikely input.
 
 Solution. `solution` is all that the user sees: the answer first, then as much of the reasoning as
 they need. If they asked for a text (code, a letter), it is that text, then only what they must know
 to use it; such notes do not count towards a length asked for. Write code, the sections of a long
-text and the answers to separate questions in order, each with its step, and anything else with the
-last step before the Conclusion. Write nothing out twice: `current_thinking` holds notes (attempts,
+text and the answers to long questions in order, each with its step, and anything else with the last
+step before the Conclusion. Write nothing out twice: `current_thinking` holds notes (attempts,
 key values, findings in a few words), the solution alone the full proof, table, text or code. Write
 each paragraph as one line. That a problem has no answer, several, or a wrong premise is an answer
 too: show why. Do not repair the problem unless asked to.
@@ -110,10 +112,11 @@ solution: |-
   ```
 ```
 
-Later thoughts leave the solution alone, with no key for it, or change it by blocks, applied in
-order: each has a passage, copied exactly with its indentation, long enough to hold what changes and
-be unique, and what replaces it. A block without a passage adds its text at the end, after an empty
-line. A last thought could be:
+Later thoughts leave the solution alone, with no key for it. If most of it changes, they write it
+anew, whole, as `solution`; else they change it by blocks, applied in order: each has a passage,
+copied exactly with its indentation, long enough to hold what changes and be unique, and what
+replaces it. A block without a passage adds its text at the end, after an empty line. A last thought
+could be:
 
 ```yaml
 current_thinking: |-
@@ -146,7 +149,7 @@ TURN = {
 step. If only the Conclusion is left after that step, write the solution now.""",
     "step": r"""This is Thought {number}. First check and evaluate Thought {before}. Then execute this step: {step}""",
     "last step": r"""This is Thought {number}. First check and evaluate Thought {before}. Then execute this step: {step}
-Only the Conclusion is left after it: complete the solution now.""",
+Only the Conclusion is left after it: complete the solution now, if it is not complete already.""",
     "no solution": r"""This is Thought {number}. First check and evaluate Thought {before}. After any corrections, write
 the missing `solution`, and leave the Conclusion Pending for the next thought.""",
     "conclusion": r"""This is Thought {number}. Execute this step: {step}
@@ -181,20 +184,19 @@ log = logging.getLogger("chain_of_thought")
 class ChainOfThoughtNode(Node):
     """Thinks one thought at a time, until the problem is solved or the limit is reached.
 
-    The run is over with the thought that leaves no step of the plan open. (`next_thought_needed` does not decide that:
-    a reply that sets it to false too early is rejected, and where it is still true in the end, it does not count.)
+    The problem is solved with the thought that leaves no step of its plan open, whatever its `next_thought_needed`
+    says. (A reply that sets this to false while a step is open is rejected.)
 
     Shared store: "problem" str; "thoughts" list of thoughts, as in utils/thought.py; "current_thought_number" int;
     "solution" str, or None until the run is over. Only "problem" need be given.
 
     max_thoughts: the limit. save: None, or a function that is given the shared store after every thought. call_llm: a
-    function from a prompt, str, to the reply: a str, None if it is empty, or a Reply, as in utils/call_llm.py; by
-    default the call_llm imported above.
+    function from a prompt, str, to the reply: a str, None if it is empty, or a Reply, as in utils/call_llm.py.
 
     The attribute costs lists what each reply took, as in utils/cost.py, the rejected ones included.
     """
 
-    def __init__(self, max_thoughts=MAX_THOUGHTS, save=None, call_llm=None):
+    def __init__(self, max_thoughts=MAX_THOUGHTS, save=None, call_llm=call_llm):
         super().__init__()  # One try by PocketFlow, which would try again after a bug, too: exec has tries of its own.
         self.max_thoughts = max_thoughts
         self.save = save
@@ -202,12 +204,13 @@ class ChainOfThoughtNode(Node):
         self.costs = []  # Only appended to: a flow runs a copy of the node, which shares this list.
 
     def prep(self, shared):
-        check_problem(shared["problem"])
+        validate_problem(shared["problem"])
         thoughts = shared.setdefault("thoughts", [])
-        if is_over(thoughts):
+        if is_solved(thoughts):
             raise ValueError("The problem in this shared store is solved already.")
+        number = len(thoughts) + 1
+        shared["current_thought_number"] = number
         shared["solution"] = None
-        shared["current_thought_number"] = len(thoughts) + 1
         plan = last_plan(thoughts)
         return {
             "problem": shared["problem"],
@@ -215,8 +218,9 @@ class ChainOfThoughtNode(Node):
             "last_plan_structure": plan,
             "last_plan_text": format_plan_for_prompt(plan),
             "solution_text": solution_so_far(thoughts),
-            "current_thought_number": shared["current_thought_number"],
-            "is_first_thought": not thoughts,
+            "current_thought_number": number,
+            "is_first_thought": number == 1,
+            "is_last_allowed": number >= self.max_thoughts,
         }
 
     def exec(self, prep_res):
@@ -227,8 +231,8 @@ class ChainOfThoughtNode(Node):
         number = prep_res["current_thought_number"]
         plan_before = prep_res["last_plan_structure"]
         solution_before = prep_res["solution_text"]
-        is_last_allowed = number >= self.max_thoughts
-        turn = format_turn(prep_res, self.max_thoughts)
+        is_last_allowed = prep_res["is_last_allowed"]
+        turn = format_turn(prep_res)
         rejection = ""
         replies = []
         for attempt in range(1, TRIES + 1):
@@ -248,10 +252,9 @@ class ChainOfThoughtNode(Node):
         """The Reply to the prompt that ends with this turn."""
         name = f"Thought {prep_res['current_thought_number']}"
         log.debug(f"=== {name}, try {attempt}: the turn ===\n{turn}")
-        ask_model = self.call_llm or call_llm  # looked up here, so that a program can set nodes.call_llm
         start = time.monotonic()
         with status_line(name):
-            answer = ask_model(build_prompt(prep_res, turn))
+            answer = self.call_llm(build_prompt(prep_res, turn))
         seconds = round(time.monotonic() - start, 1)
         reply = make_reply(answer, seconds)
         self.costs.append(reply.cost)
@@ -263,12 +266,12 @@ class ChainOfThoughtNode(Node):
         thoughts.append(exec_res)
         shared["solution"] = final_solution(thoughts)
         if self.save:
-            self.save(shared)
+            self.save(shared)  # before it is printed: what is on the screen is in the file
         print_trace(trace_last_thought(thoughts))
-        for flaw in find_flaws(thoughts):
+        for flaw in flaws_of_last_thought(thoughts):
             log.warning(flaw)
-        # At the limit the prompt has asked for the end, but a model may want to go on.
-        if is_over(thoughts) or len(thoughts) >= self.max_thoughts:
+        # The last allowed thought was asked for the end, but a model may want to go on.
+        if is_solved(thoughts) or prep_res["is_last_allowed"]:
             return "end"
         return "continue"
 
@@ -283,24 +286,22 @@ def build_prompt(prep_res, turn):
     return f"{INSTRUCTIONS}\n{problem}\n{thoughts}\n{solution}# Your turn\n\n{turn}\n"
 
 
-def format_turn(prep_res, max_thoughts):
+def format_turn(prep_res):
     """What the model is to do now: the plan, what to check, and which step to execute."""
     number = prep_res["current_thought_number"]
-    steps = open_steps(prep_res["last_plan_structure"])
-    next_step = one_line(steps[0]["description"]) if steps else ""
-    values = {"{number}": str(number), "{before}": str(number - 1), "{step}": next_step}
-    task = choose_task(prep_res, is_last_allowed=number >= max_thoughts)
-    sentences = fill_in(TURN[task], values)
+    step = next_step(prep_res["last_plan_structure"])
+    values = {"{number}": str(number), "{before}": str(number - 1), "{step}": step}
+    sentences = fill_in(TURN[choose_task(prep_res)], values)
     if prep_res["is_first_thought"]:
         return sentences
     return f"The plan:\n\n{prep_res['last_plan_text']}\n\n{sentences}"
 
 
-def choose_task(prep_res, is_last_allowed):
+def choose_task(prep_res):
     """The key in TURN of what a thought has to do."""
     if prep_res["is_first_thought"]:
-        return "only thought" if is_last_allowed else "first"
-    if is_last_allowed:
+        return "only thought" if prep_res["is_last_allowed"] else "first"
+    if prep_res["is_last_allowed"]:
         return "limit"
     steps_left = len(open_steps(prep_res["last_plan_structure"]))  # The last is the Conclusion, or a sub-step of it.
     if steps_left > 2:

@@ -292,8 +292,8 @@ def test_anything_else_that_a_function_raises_is_shown_with_its_traceback(fail, 
 # The use from Python
 
 
-def test_a_flow_needs_only_a_problem_and_prints_the_trace(monkeypatch, capsys, trace, shared):
-    monkeypatch.setattr(nodes, "call_llm", Model(SOLVED))
+def test_a_flow_needs_only_a_problem_and_prints_the_trace(serve, capsys, trace, shared):
+    serve(*SOLVED)
     create_chain_of_thought_flow().run(shared)
     assert set(shared) == {"problem", "thoughts", "current_thought_number", "solution"}
     assert trace.endswith("\n\n" + capsys.readouterr().out)
@@ -320,9 +320,8 @@ def test_a_solved_problem_is_not_thought_on(shared):
         flow_of().run(shared)
 
 
-def test_a_node_without_arguments_thinks_30_thoughts_in_a_flow_of_ones_own(monkeypatch, shared):
-    monkeypatch.setattr(nodes, "call_llm", Model([reply(1, solution="41")] * 40))
-    node = ChainOfThoughtNode()
+def test_a_node_thinks_30_thoughts_in_a_flow_of_ones_own(shared):
+    node = ChainOfThoughtNode(call_llm=Model([reply(1, solution="41")] * 40))
     node - "continue" >> node
     node - "end" >> Node()
     Flow(start=node).run(shared)

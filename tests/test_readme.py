@@ -6,7 +6,6 @@ import types
 
 import pytest
 
-from flow import create_chain_of_thought_flow
 from tests.conftest import ROOT
 from tests.replies import Model, end, reply
 from utils.errors import RunFailed
@@ -72,17 +71,12 @@ def test_every_link_leads_somewhere(readme):
 
 @pytest.fixture
 def execute(readme, capsys):
-    """execute(part) executes the example with this part, and is what it prints. my_client answers."""
+    """execute(part) executes the example with this part alone, and is what it prints. my_client answers."""
 
     def execute_example(part):
         [example] = [block for block in code_blocks(readme, "python") if part in block]
         model = Model([end(1, solution="It is 3.")])
-        namespace = {
-            "my_client": types.SimpleNamespace(ask=model),
-            "create_chain_of_thought_flow": create_chain_of_thought_flow,
-            "shared": {"problem": "How many?"},
-        }
-        exec(example, namespace)
+        exec(example, {"my_client": types.SimpleNamespace(ask=model)})
         return capsys.readouterr().out
 
     return execute_example

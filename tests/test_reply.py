@@ -274,7 +274,7 @@ def test_a_block_literal_holds_its_text_to_the_letter(read, text):
 
 def test_a_first_line_keeps_the_indentation_that_it_has_before_the_others(read_edited):
     thought = read_edited(THINKING, "|2-\n\n     1\n    20\n")
-    assert thought["current_thinking"] == " 1\n20"
+    assert thought["current_thinking"] == "   1\n  20"
 
 
 def test_empty_lines_around_a_text_do_not_count(read_edited):
@@ -510,14 +510,14 @@ def test_a_backslash_in_double_quotes_is_rejected_for_a_block_literal(reject_edi
 @pytest.mark.parametrize(
     "value, line",
     [
-        ("x = 1\n      y = 2", "line 8:"),
+        ("x = 1\n      y = 2", "line 7:"),
         ("\n      x = 1\n      y = 2", "line 8:"),
         ("'x = 1\n\n      y = 2'", "line 7:"),
         ('"x = 1\n      y: 2"', "line 7:"),
         ("[a,\n      b]", "line 7:"),
         (">\n      x = 1\n      y = 2", "line 7:"),
-        ("x = 1\n      - 2", "line 8:"),
-        ("x = 1\n  - description: A\n      - B", "line 9:"),
+        ("x = 1\n      - 2", "line 7:"),
+        ("x = 1\n  - description: A\n      - B", "line 8:"),
     ],
 )
 def test_a_text_over_several_lines_is_rejected_for_a_block_literal(reject_edited, value, line):

@@ -218,7 +218,7 @@ def test_the_command_in_a_message_can_be_pasted_whatever_the_names(command, monk
     ("--resume half.yaml", 2),
     ("--resume half.yaml --after 0", 0),
     ("--resume half.yaml --after 1 --run new.yaml", 1),
-    ("--resume half.yaml --run 'a b'", 2),
+    ("--resume half.yaml --run 'a b.yaml'", 2),
 ])
 def test_a_run_that_gets_no_thought_is_saved_and_can_be_resumed(command, whole, half, line, count):
     failed = command(line)
@@ -371,13 +371,13 @@ def repair_folder():
 def meanwhile(command, whole):
     """meanwhile({1: act}) solves a run in a/b.yaml; something happens to it while REPLIES[1] is awaited."""
 
-    def solve(acts):
+    def solve(acts, status=0):
         os.mkdir("a")
         replies = list(REPLIES)
         for number, act in acts.items():
             replies[number] = after(act, REPLIES[number])
         result = command("--run a/b.yaml", replies)
-        assert result.status == 0
+        assert result.status == status
         assert result.out == whole.out
         return result
 
@@ -425,10 +425,12 @@ def test_a_file_that_is_gone_is_written_again(meanwhile):
     assert read("a/b.yaml") == read("whole.yaml")
 
 
-def test_a_failing_save_is_said_once_and_the_run_goes_on(meanwhile):
-    result = meanwhile({1: spoil_folder})
-    assert "a/b.yaml" in result.err
-    assert result.err.count("\n") == 1
+def test_a_failing_save_is_said_at_once_and_again_at_the_end_of_a_run_that_is_solved(meanwhile):
+    result = meanwhile({1: spoil_folder}, status=1)
+    first_line, last_line = result.err.splitlines()
+    assert "a/b.yaml" in first_line
+    assert "Not saved: 3 thoughts" in last_line
+    assert "--" not in last_line
 
 
 def test_after_a_failing_save_the_next_one_saves_everything(meanwhile):
@@ -648,7 +650,7 @@ def test_a_slip_of_the_hand_is_said_with_its_line_and_what_to_write(whole, refus
 
 
 @pytest.mark.parametrize("old, new, key, named", [
-    (LAST_STEP, "- Conclusion", "planning:", "the step 'Conclusion' must have the keys description, status"),
+    (LAST_STEP, "- Conclusion", "- Conclusion", "the step 'Conclusion' must have the keys description, status"),
     ("    status: Done\n  next", "  next", "- description: |-\n      Conclusion", "status of the step 'Conclusion'"),
     ("  next_thought_needed: false\n", "", "- thought_number: 4", "next_thought_needed"),
 ])

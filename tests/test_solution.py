@@ -39,8 +39,9 @@ def reject(think):
     """reject(*replies) is what stderr says of the last of these replies, which is asked for again."""
 
     def reject_reply(*replies, **situation):
-        result = think(*replies, end(len(replies) + 1, solution="mended"), **situation)
-        assert result.out == "mended\n"
+        mended = end(len(replies) + 1, changes=[("", "mended")])
+        result = think(*replies, mended, **situation)
+        assert result.out.endswith("mended\n")
         assert len(result.prompts) == len(replies) + 2
         assert result.err.count("\n") == 1
         return result.err

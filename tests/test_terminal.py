@@ -175,7 +175,6 @@ def test_headings_are_bold_and_what_stands_below_them_is_plain(terminal):
     for heading in ("Thought 1", "Solution:", "Current Plan Status:", "=== FINAL SOLUTION ==="):
         assert any(line.startswith(heading) for line in bold)
     assert terminal.styles["Some work."] == PLAIN
-    assert terminal.styles["Evaluation of Thought 1: Correct - x"] == PLAIN
 
 
 def test_a_step_that_a_thought_did_not_change_is_dim(terminal):

@@ -45,9 +45,9 @@ def test_a_resumed_run_prints_what_was_saved_and_then_what_is_new(run):
 
 
 def test_a_thought_keeps_its_indentation_but_not_the_empty_lines_around_it(run):
-    thought = reply(1, "\n      42\n    1000\n \n    Sum: 1042\n\n").replace("|-", "|2-", 1)
+    thought = reply(1, "\n      42\n    1000\n\n    Sum: 1042\n\n").replace("|-", "|2-", 1)
     out = run(replies=[thought]).out
-    assert "\n    42\n  1000\n\n  Sum: 1042\n\n" in out
+    assert "\n        42\n      1000\n\n      Sum: 1042\n\n" in out
 
 
 def test_a_solution_keeps_its_indentation(run):

@@ -27,7 +27,7 @@ def describe_answer(status, body):
         advice = PAGE_ADVICE.get(status, " The server, or a gateway in front of it, failed.")
         return f"{server} answered {status} with a web page.{advice}"
     if status == 200 and is_cut(text):
-        return f"The connection to {server} was cut in the middle of the reply."
+        return f"The connection to {server} was cut in the middle of the reply, or the answer is empty."
     reason = None
     with contextlib.suppress(ValueError, RecursionError):
         reason = next(find_reasons(json.loads(text)), None)

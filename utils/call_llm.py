@@ -1,5 +1,6 @@
 """call_llm(prompt) over the OpenAI client, which works with any OpenAI-compatible server."""
 
+import contextlib
 import json
 import os
 import re
@@ -40,16 +41,15 @@ def call_llm(prompt, model=None, default_model=DEFAULT_MODEL):
     """
     model = model or os.environ.get("OPENAI_MODEL") or default_model
     response = send(prompt, model)
-    try:
-        return read_answer(json.loads(response.content), model)
-    except Exception:  # A server may send anything.
-        failure = describe_answer(response.status_code, response.content)
-    raise RunFailed(failure + proxy_hint())
+    if response.status_code == 200:
+        with contextlib.suppress(Exception):  # A server may send anything.
+            return read_answer(json.loads(response.content), model)
+    raise RunFailed(describe_answer(response.status_code, response.content) + proxy_hint())
 
 
 def send(prompt, model):
     """The server's answer to a prompt, an HTTP response of the client's. Raises RunFailed."""
-    check_settings()
+    require_key()
     try:
         import openai  # Not at the top: it takes half a second, for which --help and --show need not wait.
     except ImportError as error:
@@ -61,7 +61,7 @@ def send(prompt, model):
     except ImportError as error:  # The client names a package that a proxy needs.
         failure = str(error)
     except openai.APIStatusError as error:
-        return error.response  # call_llm finds no choices in it, and says why.
+        return error.response  # call_llm says what is wrong with it.
     except openai.APIConnectionError as error:
         failure = describe_no_answer(error)
     except Exception as error:
@@ -69,7 +69,8 @@ def send(prompt, model):
     raise RunFailed(failure + proxy_hint())
 
 
-def check_settings():
+def require_key():
+    """Raise RunFailed if there is no key where one is needed, or one that cannot be sent."""
     key = os.environ.get("OPENAI_API_KEY", "")
     if not key and not os.environ.get("OPENAI_BASE_URL"):
         local_server = "OPENAI_BASE_URL to a server that needs none, such as http://localhost:11434/v1 (Ollama)"

@@ -1,6 +1,7 @@
 """What thoughts cost: {"model": str, "requests": int, "seconds": float, "prompt_tokens": int, ...}, as far as known."""
 
-from utils.plain_yaml import CONTROL_CHARACTER, refuse
+from utils.errors import refuse
+from utils.plain_yaml import CONTROL_CHARACTER
 
 TOKEN_KEYS = ("prompt_tokens", "cached_tokens", "completion_tokens")
 NUMBER_KEYS = ("requests", "seconds", *TOKEN_KEYS)

@@ -1,4 +1,7 @@
-"""The two exceptions of a run, and how a text is quoted in their messages."""
+"""The two exceptions of a run, and how their messages name a line and quote a text."""
+
+import re
+import typing
 
 
 class RunFailed(Exception):
@@ -12,9 +15,15 @@ class InvalidThought(Exception):
     """A reply, or a part of a saved run, is not a valid thought. str() says why: "planning has no steps"."""
 
 
+def refuse(line, reason) -> typing.NoReturn:
+    """Raise InvalidThought for what is wrong in the line with this number."""
+    raise InvalidThought(f"line {line}: {reason}")
+
+
 def quote(text):
-    """The text, or its beginning, on one line and in quotes, for a message."""
-    line = " ".join(text.split())
+    """The text, or its beginning, on one line and in quotes, for a message. What cannot be seen is shown as "\\xa0"."""
+    line = re.sub(r"[ \t\n]+", " ", text).strip(" ")
     if len(line) > 60:
         line = f"{line[:60]}..."
-    return f"'{line}'"
+    shown = [character if character.isprintable() else repr(character).strip("'") for character in line]
+    return f"'{''.join(shown)}'"

@@ -3,6 +3,9 @@
 import typing
 
 
+REMOVED = "removed"  # in the place of the status of a step that is gone
+
+
 class PlanLine(typing.NamedTuple):
     """A line of a plan, the status of its step, and whether the plan before has no such line below the same parents."""
 
@@ -25,13 +28,21 @@ def format_plan_for_prompt(plan):
 
 
 def compare_plans(plan, plan_before):
-    """The lines of a plan, a list of PlanLines. A line is new if the plan before has no such line there."""
+    """The lines of a plan, a list of PlanLines, with one at the end for each step of the plan before that is gone.
+
+    A step is gone if its description is nowhere in the plan. (The Conclusion never is.)
+    """
     lines_before = {(full_line(step), path) for step, path in walk(plan_before)}
     lines = []
     for step, path in walk(plan):
         line = full_line(step)
         is_new = (line, path) not in lines_before
         lines.append(PlanLine(indent(line, path), step["status"], is_new))
+    descriptions = {path[-1] for _, path in walk(plan)}
+    for _, path in walk(plan_before[:-1]):
+        description = path[-1]
+        if description not in descriptions:
+            lines.append(PlanLine(f"- {REMOVED}: {description}", REMOVED, is_new=True))
     return lines
 
 

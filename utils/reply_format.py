@@ -9,7 +9,7 @@ import textwrap
 from utils.errors import InvalidThought, quote
 from utils.plain_yaml import load_yaml
 from utils.solution import apply_change, read_changes
-from utils.thought import REPLY_KEYS, ends_run, evaluations, finds_major_error, read_thought
+from utils.thought import REPLY_KEYS, ends_run, evaluations, finds_major_error, judged_thoughts, read_thought
 
 FENCE = "```"
 FIRST_KEY = "current_thinking:"
@@ -17,7 +17,7 @@ ANY_KEY = tuple(f"{key}:" for key in REPLY_KEYS)
 
 # "<think>", at the beginning of a line
 THINK_PART = re.compile(r"<(?:think|thinking|reasoning)>")
-# "</think>" or "That is all.</think>", on a line that is not indented
+# "</think>" or "That is all.</think>", on a line that is not indented, with all of the line before it
 THINK_PART_END = re.compile(r"^(?=\S).*</(?:think|thinking|reasoning)>", re.MULTILINE)
 
 
@@ -40,7 +40,8 @@ def read_reply(reply, number, plan_before, solution_before, is_last_allowed):
 def check_new_thought(thought, solution_before, is_last_allowed):
     """The rules for a thought that a model has just sent: a saved one is taken as it is. Raises InvalidThought."""
     for evaluation in evaluations(thought):
-        if not evaluation.verdict:
+        is_heading = evaluation.is_heading and evaluation.number in judged_thoughts(thought)  # "## Evaluation of ..."
+        if not evaluation.verdict and not is_heading:
             line = quote(evaluation.line)
             raise InvalidThought(f"{line} has no verdict behind the number: Correct, Minor Issues or Major Error")
     if ends_run(thought) and finds_major_error(thought) and not is_last_allowed:
@@ -62,7 +63,7 @@ def find_thought(text):
 
     What stands before it becomes empty lines, so that each line has the number that it has in the text.
     """
-    lines = drop_think_part(text).split("\n")
+    lines = reply_lines(text)
     start = find_start(lines)
     check_before(lines[:start])
     end = find_end(lines, start)
@@ -70,12 +71,13 @@ def find_thought(text):
     return start * "\n" + "\n".join(lines[start:end])
 
 
-def drop_think_part(text):
-    """The text with empty lines for its think part, if it has one. If it is indented as a whole, it is dedented."""
+def reply_lines(text):
+    """The lines of the reply, with an empty one for each line of a think part. A reply may be indented as a whole."""
     text = textwrap.dedent(text.replace("\r\n", "\n"))
-    reply = THINK_PART_END.split(text)[-1]
-    dropped = text.removesuffix(reply)
-    return dropped.count("\n") * "\n" + textwrap.dedent(reply)
+    end_of_think_part = max((tag.end() for tag in THINK_PART_END.finditer(text)), default=0)
+    dropped_lines = text.count("\n", 0, end_of_think_part) * [""]
+    reply = textwrap.dedent(text[end_of_think_part:])
+    return [*dropped_lines, *reply.split("\n")]
 
 
 def find_start(lines):

@@ -17,9 +17,10 @@ import sys
 import textwrap
 import time
 
-from utils.errors import InvalidThought, RunFailed
-from utils.plain_yaml import LiteralDumper, read_verbatim, dump_yaml, load_yaml, read_fields, refuse
-from utils.thought import SAVED_KEYS, STATUSES, read_thought, solution_after
+from utils.cost import format_count
+from utils.errors import InvalidThought, RunFailed, refuse
+from utils.plain_yaml import LiteralDumper, dump_yaml, load_yaml, read_fields, read_verbatim
+from utils.thought import SAVED_KEYS, STATUSES, is_solved, read_thought, solution_after
 
 FOLDER = pathlib.Path("runs")
 RUN_KEYS = ("problem", "thoughts")
@@ -30,46 +31,47 @@ log = logging.getLogger("chain_of_thought")
 class SavedRun:
     """A run and its file.
 
-    shared: the shared store; thoughts: those in it; model: the one that thought last, str or None; path: the file, or
-    None before the run has one; content: what this run read or wrote there last, bytes; saved_count: how many thoughts
-    need not be saved any more.
+    shared: the shared store; thoughts: those in it; model: the one that thought last, str or None; source: the file
+    that it was read from and goes on in, or None; content: what it read or wrote last, bytes; path: its file, None
+    until it is saved first; saved_count: how many thoughts need not be saved any more.
     """
 
-    def __init__(self, shared, model=None, path=None, content=b""):
+    def __init__(self, shared, model=None, source=None, content=b""):
         self.shared = shared
         self.thoughts = shared.setdefault("thoughts", [])
         self.model = model
-        self.path = path
+        self.source = source
         self.content = content
+        self.path = None
         self.saved_count = len(self.thoughts)
 
     def save_first(self, path=None):
-        """Save the run before anything is asked: in a new file at path, in its own as it was read, or in one in FOLDER.
+        """Save the run before anything is asked: in a new file at path, or in its source, or in a new file in FOLDER.
 
-        Raises RunFailed.
+        A source gets the bytes that were read: so a place that cannot be written is noticed before anything is paid
+        for, and the run becomes the latest. Raises RunFailed.
         """
         content = self.content or format_run(self.shared)
         try:
             if path:
                 create_file(path, content)
                 self.path = path
-            elif self.path:
+            elif self.source:
+                open(self.source, "r+b").close()  # A file that may not be written could still be replaced.
+                self.path = self.source
                 self.write(content)
             else:
                 FOLDER.mkdir(exist_ok=True)
                 self.path = create_numbered_file(new_path(self.shared["problem"]), content)
         except OSError as error:
-            place = path or self.path or FOLDER
+            place = path or self.source or FOLDER
             raise RunFailed(f"{place}: {error.strerror}; name another new file with --run FILE.") from None
         self.content = content
 
     def save(self, shared):
-        """Save the run after a thought. The first failure is logged, and the run goes on.
-
-        shared: that of this run; a ChainOfThoughtNode gives it to the function that saves.
-        """
+        """Save the run after a thought. The first failure is logged, and the run goes on. shared: that of this run."""
         try:
-            self.write(format_run(self.shared))
+            self.write(format_run(shared))
         except OSError as error:
             if self.count_unsaved() == 1:
                 log.warning(f"The run cannot be saved in {self.path}: {error.strerror}.")
@@ -79,6 +81,10 @@ class SavedRun:
         if self.path and not self.is_saved():
             with contextlib.suppress(OSError):
                 self.write(format_run(self.shared))
+
+    def count_thoughts(self):
+        """Such as "2 thoughts"."""
+        return format_count(len(self.thoughts), "thoughts")
 
     def count_unsaved(self):
         return len(self.thoughts) - self.saved_count
@@ -94,7 +100,7 @@ class SavedRun:
         """Write this content to the file, or to FILE-2 if the file is not as this run has left it."""
         if not self.path.exists():  # It was moved or deleted.
             self.path.parent.mkdir(exist_ok=True)
-            create_file(self.path.resolve(), content)
+            create_file(self.path.resolve(), content)  # A link that leads to nothing stays one.
         elif self.path.read_bytes() in (self.content, content):  # `content` already, if a save was interrupted.
             replace_file(self.path, content)
         else:
@@ -143,13 +149,17 @@ def decode(content):
 
 
 def read_thoughts(saved):
+    """The thoughts in a list of Fields. Raises InvalidThought, with the number of the thought and a way out."""
     thoughts = []
     solution = None
     for number, field in enumerate(saved, 1):
         try:
+            if is_solved(thoughts):
+                refuse(field.line, "the thought before it ends the run, so this one must go")
             thought = read_thought(field, number, [], solution, SAVED_KEYS)  # A saved plan is complete.
         except InvalidThought as error:
-            raise InvalidThought(f"Thought {number}: {error}") from None
+            way_out = f"; --after {number - 1} takes only the thoughts before it" if thoughts else ""
+            raise InvalidThought(f"Thought {number}: {error}{way_out}") from None
         thoughts.append(thought)
         solution = solution_after(thought, solution)
     return thoughts
@@ -183,7 +193,7 @@ def load_run(path, count=None):
     return SavedRun(shared, model, path, content)
 
 
-def check_regular_file(path):
+def require_regular_file(path):
     """Refuse a pipe, which can be neither read twice nor replaced, for a run that is to go on. Raises RunFailed."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise RunFailed(f"{path}: this is a folder or a pipe, and a run is resumed from a file.")
@@ -191,13 +201,10 @@ def check_regular_file(path):
 
 def latest_path():
     """The run in FOLDER that was written last. Raises RunFailed."""
-    try:
-        runs = [path for path in FOLDER.iterdir() if path.match("[!.]*.yaml") and path.is_file()]
-        return max(runs, key=os.path.getmtime)
-    except (FileNotFoundError, ValueError):  # There is no folder, or nothing in it.
-        raise RunFailed(f"There is no run in {FOLDER.absolute()}.") from None
-    except OSError as error:
-        raise RunFailed(f"{FOLDER}: {error.strerror}.") from None
+    runs = [path for path in FOLDER.glob("[!.]*.yaml") if path.is_file()]
+    if not runs:
+        raise RunFailed(f"No run was found in {FOLDER.absolute()}.")
+    return max(runs, key=os.path.getmtime)
 
 
 def new_path(problem):

@@ -9,10 +9,10 @@ The changes are blocks in the form of aider and of merge conflicts. Each says wh
     >>>>>>> REPLACE
 """
 
-import itertools
 import re
 
 from utils.errors import InvalidThought, quote
+from utils.plain_yaml import trim
 
 SEARCH = ("<<<<<<< SEARCH", "<<<<<<<")
 DIVIDER = ("=======",)
@@ -76,15 +76,11 @@ def apply_change(solution, passage, new):
 
 
 def find_passage(solution, passage):
-    """Where the passage stands: [(start, end), ...]. White space at the ends of lines does not count; overlaps do."""
+    """Where the passage stands: [(start, end), ...], overlapping places too. White space at the ends of lines may differ."""
     lines = [re.escape(line.rstrip()) for line in passage.split("\n")]
-    pattern = re.compile(r"[^\S\n]*\n".join(lines))  # such as r"if\ x:[^\S\n]*\n\ \ return"
-    places = []
-    found = pattern.search(solution)
-    while found:
-        places.append(found.span())
-        found = pattern.search(solution, found.start() + 1)
-    return places
+    pattern = r"[^\S\n]*\n".join(lines)  # such as r"if\ x:[^\S\n]*\n\ \ return"
+    places = re.finditer(f"(?=({pattern}))", solution)  # A lookahead takes nothing up, so that places may overlap.
+    return [place.span(1) for place in places]
 
 
 def describe_miss(solution, passage, count):
@@ -106,19 +102,10 @@ def take_out(solution, start, end):
     lines_before = before.removesuffix(start_of_line)
     line_before = lines_before.removesuffix("\n").rpartition("\n")[2]
     if is_empty(line_before):
-        lines_after = drop_empty_lines(lines_after)
+        lines_after = trim(lines_after)
     return trim(lines_before + lines_after)
 
 
 def is_empty(line):
     return not line.strip()
 
-
-def drop_empty_lines(text):
-    """The text without the empty lines that it begins with."""
-    return "\n".join(itertools.dropwhile(is_empty, text.split("\n")))
-
-
-def trim(text):
-    """The text without the empty lines that it begins with, and without the white space at its end."""
-    return drop_empty_lines(text).rstrip()

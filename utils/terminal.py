@@ -13,7 +13,7 @@ import unicodedata
 
 from utils.errors import RunFailed
 
-STYLES = {"heading": "\033[1m", "unchanged": "\033[2m", "doubt": "\033[35m", "error": "\033[1;31m"}
+STYLES = {"bold": "\033[1m", "dim": "\033[2m", "magenta": "\033[35m", "red": "\033[1;31m"}
 ERASE = "\r" + 19 * " " + "\r"  # as long as "Thought 99: 99999 s"; spaces work on every terminal
 
 INDENT = re.compile(r"\s*((?:[-*+•]|\d+[.)])\s+(\[[^]]*\] )?)?")  # "  ", "  - ", "  12. ", "  - [Done] "
@@ -22,7 +22,7 @@ UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tabs and l
 
 
 def is_terminal(stream):
-    return hasattr(stream, "isatty") and stream.isatty()  # It may be None, or an object that can only write.
+    return hasattr(stream, "isatty") and stream.isatty()  # It may be None, or an object that can only write and flush.
 
 
 # Printing
@@ -156,7 +156,7 @@ def status_line(text):
 def show_seconds(text, done):
     start = time.monotonic()
     with contextlib.suppress(OSError):  # The terminal may be gone.
-        stdout_is_pipe = stat.S_ISFIFO(os.fstat(1).st_mode)
+        stdout_is_pipe = stat.S_ISFIFO(os.fstat(1).st_mode)  # of the process: with -q, sys.stdout is no file
         if stdout_is_pipe or not is_terminal(sys.stderr):
             return
         terminal = sys.stderr.fileno()

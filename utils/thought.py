@@ -1,5 +1,7 @@
 """What a thought is: its keys, the steps of its plan, its verdicts, when it ends the run, and the solution it leads to.
 
+The rules that hold for all thoughts stand here, too, and what becomes of a run to which the user says something.
+
 A thought is {"thought_number": int, "current_thinking": str, "planning": [step, ...], "next_thought_needed": bool},
 with "solution": str or "solution_changes": str (blocks, as in utils/solution.py), and with "cost" (as in
 utils/cost.py) where it is known. A step is {"description": str, "status": str}, with "result": str, "mark": str
@@ -12,9 +14,9 @@ import re
 import typing
 
 from utils.cost import read_cost
-from utils.errors import InvalidThought, quote
-from utils.plain_yaml import CONTROL_CHARACTER, dedent, read_choice, read_fields, read_text, refuse
-from utils.plan_format import walk
+from utils.errors import InvalidThought, quote, refuse
+from utils.plain_yaml import CONTROL_CHARACTER, read_choice, read_fields, read_text, trim
+from utils.plan_format import one_line, walk
 from utils.solution import apply_changes
 
 REQUIRED_KEYS = ("current_thinking", "planning", "next_thought_needed")
@@ -23,33 +25,57 @@ SAVED_KEYS = (*REPLY_KEYS, "cost")
 REQUIRED_STEP_KEYS = ("description", "status")
 STEP_KEYS = (*REQUIRED_STEP_KEYS, "result", "mark", "sub_steps")
 
-DONE, UNSURE = "Done", "Verification Needed"
-STATUSES = ("Pending", DONE, UNSURE)
+PENDING, DONE, UNSURE = STATUSES = ("Pending", "Done", "Verification Needed")
+CORRECT, MINOR, MAJOR = VERDICTS = ("Correct", "Minor Issues", "Major Error")
 
-MINOR, MAJOR = "Minor Issues", "Major Error"
-VERDICTS = ("Correct", MINOR, MAJOR)
-
-# "Evaluation of Thought 2: Correct - ...", "- EVALUATION of **Thoughts 2** and 3 ..."
+# "Evaluation of Thought 2: Correct - ...", "- EVALUATION of **Thought 2** -- major error", "## Evaluation of Thought 2:"
 EVALUATION = re.compile(rf"""
     [\W_]* evaluation [\W_]+ of [\W_]+ thoughts? [\W_]+
     (?P<number> \d{{1,9}} ) (?!\d)                                        # No thought has a longer one.
-    ( [\W_]+ (?P<verdict> {'|'.join(map(re.escape, VERDICTS))} ) (?![^\W_]) )?  # if it comes next, as whole words
-    """, re.VERBOSE | re.IGNORECASE)
+    ( [\W_]+ (?P<verdict> {'|'.join(map(re.escape, VERDICTS))} ) (?![^\W_])   # if it comes next, as whole words
+    | (?P<heading> [\W_]* \Z )                                           # if nothing comes behind the number
+    )?""", re.VERBOSE | re.IGNORECASE)
 
 # "Conclusion", "3. **Conclusion**", "Conclusion: check it", but not "Step 3: Conclusion" or "Conclusion of part (a)"
 CONCLUSION = re.compile(r"[\W\d_]*conclusion\s*([^\w\s]|_|\Z)", re.IGNORECASE)
 
 
-# The problem
+# What a user says
 
 
-def check_problem(problem):
-    """Raise ValueError unless the problem, str, can be thought on, saved and shown."""
+def validate_problem(problem):
+    """Raise ValueError unless a problem, or what is added to one, can be thought on, saved and shown. It is a str."""
     if not problem.strip():
         raise ValueError("the problem is blank")
     control = CONTROL_CHARACTER.search(problem)
     if control:
         raise ValueError(f"the problem has the control character {control[0]!r}; take it out")
+
+
+def add_to_problem(shared, text):
+    """Say something to the run in a shared store: a hint, a correction, a further question. text: str.
+
+    It becomes a part of the problem. Where there is a solution already, a new step sees to it that it is taken up.
+    """
+    thoughts = shared["thoughts"]
+    number = len(thoughts)
+    if thoughts:
+        text = f"Added after Thought {number}:\n\n{text}"
+    shared["problem"] += f"\n\n{text}"
+    if is_solved(thoughts) or solution_so_far(thoughts):
+        reopen(thoughts[-1], f"What was added after Thought {number}")
+
+
+def reopen(thought, description):
+    """Give the plan of a thought another step, before what is open. The Conclusion is Pending then."""
+    plan = thought["planning"]
+    conclusion = plan[-1]
+    conclusion["status"] = PENDING
+    conclusion.pop("result", None)
+    conclusion.pop("mark", None)
+    are_open = [bool(open_steps([step])) for step in plan]
+    plan.insert(are_open.index(True), {"description": description, "status": PENDING})
+    thought["next_thought_needed"] = True
 
 
 # The plan
@@ -71,18 +97,25 @@ def open_steps(plan):
     return steps
 
 
+def next_step(plan):
+    """The description of the next step, on one line; "" if no step is open, or before there is a plan."""
+    for step in open_steps(plan):
+        return one_line(step["description"])
+    return ""
+
+
 def last_plan(thoughts):
     """The plan after a list of thoughts, [] before the first."""
     return thoughts[-1]["planning"] if thoughts else []
 
 
 def ends_run(thought):
-    """Whether the run is over with this thought: no step of its plan is open."""
+    """Whether a thought solves the problem: no step of its plan is open."""
     return not open_steps(thought["planning"])
 
 
-def is_over(thoughts):
-    """Whether a run with these thoughts is over."""
+def is_solved(thoughts):
+    """Whether the last of the thoughts ends the run. (A run that was stopped, at the limit too, is not solved.)"""
     return bool(thoughts) and ends_run(thoughts[-1])
 
 
@@ -99,8 +132,8 @@ def complete_plan(plan, plan_before):
     for step, path in walk(plan_before):
         left[path].append(step)
     new_steps = []
-    for step, path in walk(plan):  # It walks on through the sub-steps that a step has just been given.
-        if left[path]:
+    for step, path in walk(plan):
+        if left[path]:  # The walk goes on through the sub-steps that this gives a step, so they are used up by it.
             complete_step(step, left[path].pop(0))
         else:
             new_steps.append((step, path))
@@ -134,11 +167,15 @@ def complete_step(step, before):
 
 
 class Evaluation(typing.NamedTuple):
-    """A line that begins with "Evaluation of Thought N", the N, and the verdict after it: one of VERDICTS or None."""
+    """A line that begins with "Evaluation of Thought N".
+
+    number: the N; verdict: the one of VERDICTS behind it, or None; is_heading: whether nothing stands behind it.
+    """
 
     line: str
     number: int
     verdict: str | None
+    is_heading: bool
 
 
 def read_evaluation(line):
@@ -146,8 +183,8 @@ def read_evaluation(line):
     found = EVALUATION.match(line)
     if not found:
         return None
-    verdict = found["verdict"]
-    return Evaluation(line, int(found["number"]), verdict and verdict.title())
+    verdict = found["verdict"] and found["verdict"].title()
+    return Evaluation(line, int(found["number"]), verdict, found["heading"] is not None)
 
 
 def evaluations(thought):
@@ -157,11 +194,9 @@ def evaluations(thought):
     return [evaluation for evaluation in found if evaluation and 0 < evaluation.number < number]
 
 
-def lacks_evaluation(thought):
-    """Whether a thought does not evaluate the one before it, although there is one."""
-    number_before = thought["thought_number"] - 1
-    evaluated = [evaluation.number for evaluation in evaluations(thought)]
-    return number_before > 0 and number_before not in evaluated
+def judged_thoughts(thought):
+    """The numbers of the thoughts on which a thought has a verdict."""
+    return {evaluation.number for evaluation in evaluations(thought) if evaluation.verdict}
 
 
 def finds_major_error(thought):
@@ -187,34 +222,35 @@ def solution_so_far(thoughts):
     return solution
 
 
+def is_written_anew(thoughts):
+    """Whether the last of the thoughts writes a solution in the place of one that stood before it."""
+    return "solution" in thoughts[-1] and bool(solution_so_far(thoughts[:-1]))
+
+
 def final_solution(thoughts):
-    """The solution, str, of a run that is over, or None before that."""
-    if not is_over(thoughts):
+    """The solution, str, of a run that is solved, or None before that."""
+    if not is_solved(thoughts):
         return None
     solution = solution_so_far(thoughts)
-    if solution is None:
-        return thinking_after_evaluations(thoughts[-1])
-    return solution
+    return thinking_after_evaluations(thoughts[-1]) if solution is None else solution
 
 
 def thinking_after_evaluations(thought):
     """What stands in for a solution if no thought has written one."""
-    rest = []
-    for line in thought["current_thinking"].split("\n"):
-        rest.append(line)
-        if read_evaluation(line):
-            rest = []
-    return dedent("\n".join(rest))
+    lines = thought["current_thinking"].split("\n")
+    evaluated = [number for number, line in enumerate(lines, 1) if read_evaluation(line)]
+    last = max(evaluated, default=0)
+    return trim("\n".join(lines[last:]))
 
 
 # The flaws that are taken but said
 
 
-def find_flaws(thoughts):
-    """Yield a sentence for each flaw of the last thought that the user should know of, although it was taken."""
+def flaws_of_last_thought(thoughts):
+    """Yield a sentence for each flaw of the last of the thoughts that the user should know of, although it was taken."""
     thought = thoughts[-1]
     number = thought["thought_number"]
-    if lacks_evaluation(thought):
+    if number > 1 and number - 1 not in judged_thoughts(thought):
         flaw = f"Thought {number} does not evaluate Thought {number - 1}"
         if ends_run(thought):
             flaw += ", and ends the run"
@@ -222,6 +258,8 @@ def find_flaws(thoughts):
         yield f"{flaw}: it has no line that begins with {form}."
     if ends_run(thought) and finds_major_error(thought):
         yield f"Thought {number} ends the run after a Major Error: its correction was not checked."
+    if ends_run(thought) and is_written_anew(thoughts):
+        yield f"Thought {number} ends the run with a solution written anew, which was not checked."
     if ends_run(thought) and solution_so_far(thoughts) is None:
         yield f"Thought {number} ends the run without a `solution`: its thinking is shown instead."
 
@@ -268,9 +306,8 @@ def check_conclusion(thought):
         raise InvalidThought(f"the last step of the plan is {shown}; end the whole plan with Conclusion, in English")
     claims_end = not thought["next_thought_needed"] or not is_open(last)
     if claims_end and not ends_run(thought):
-        next_step = quote(open_steps(plan)[0]["description"])
         rule = "until it is, Conclusion is Pending, and next_thought_needed is true"
-        raise InvalidThought(f"it ends the run, but the step {next_step} is not Done; {rule}")
+        raise InvalidThought(f"it ends the run, but the step {quote(next_step(plan))} is not Done; {rule}")
 
 
 def check_solution(thought, solution_before):

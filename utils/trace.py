@@ -1,16 +1,17 @@
 """Thoughts as text, for the user.
 
 The trace is a series of blocks, which utils/terminal.py prints. A block is a list of lines with their styles: [(line,
-style), ...]. A style is "plain", "heading", "unchanged", "doubt" or "error".
+style), ...]. A style is "plain", "bold", "dim", "magenta" or "red".
 """
 
 import textwrap
 
-from utils.plan_format import compare_plans
+from utils.plan_format import REMOVED, compare_plans
 from utils.solution import read_changes
-from utils.thought import MAJOR, MINOR, UNSURE, final_solution, last_plan, read_evaluation
+from utils.thought import CORRECT, MAJOR, MINOR, UNSURE
+from utils.thought import final_solution, is_written_anew, last_plan, next_step, read_evaluation
 
-VERDICT_STYLES = {MINOR: "doubt", MAJOR: "error"}
+VERDICT_STYLES = {CORRECT: "bold", MINOR: "magenta", MAJOR: "red"}
 
 
 def trace_run(problem, thoughts):
@@ -24,23 +25,31 @@ def trace_last_thought(thoughts):
     """The blocks of the last of the thoughts: its thinking, what it writes of the solution, its plan, and the end."""
     thought = thoughts[-1]
     solution = final_solution(thoughts)
-    name = f"Thought {thought['thought_number']}"
-    yield block(f"{name} (Conclusion):" if solution else f"{name}:", "heading")
+    yield block(heading(thoughts, solution), "bold")
     yield trace_thinking(thought)
     if "solution" in thought and not solution:
-        yield block("\nSolution:", "heading")
+        yield block("\nSolution (written anew):" if is_written_anew(thoughts) else "\nSolution:", "bold")
         yield block(textwrap.indent(thought["solution"], "  "))
     if "solution_changes" in thought:
-        yield block("\nChanges to the Solution:", "heading")
+        yield block("\nChanges to the Solution:", "bold")
         yield from trace_changes(thought["solution_changes"])
-    yield block("\nFinal Plan Status:" if solution else "\nCurrent Plan Status:", "heading")
+    yield block("\nFinal Plan Status:" if solution else "\nCurrent Plan Status:", "bold")
     yield trace_plan(thought["planning"], last_plan(thoughts[:-1]))
     if solution:
-        yield block("\n=== FINAL SOLUTION ===", "heading")
+        yield block("\n=== FINAL SOLUTION ===", "bold")
         yield block(solution)
-        yield block("=" * 22 + "\n", "heading")
+        yield block("=" * 22 + "\n", "bold")
     else:
         yield block("-" * 50 + "\n")
+
+
+def heading(thoughts, solution):
+    """Such as "Thought 1:", "Thought 2: Solve the system" or, if it leads to the solution, "Thought 3 (Conclusion):"."""
+    number = len(thoughts)
+    if solution:
+        return f"Thought {number} (Conclusion):"
+    step = next_step(last_plan(thoughts[:-1]))
+    return f"Thought {number}: {step}".rstrip()
 
 
 def block(text, style="plain"):
@@ -73,6 +82,6 @@ def trace_plan(plan, plan_before):
 
 
 def style_of_step(line):
-    if line.status == UNSURE:
-        return "doubt"
-    return "plain" if line.is_new else "unchanged"
+    if line.status in (UNSURE, REMOVED):
+        return "magenta"
+    return "plain" if line.is_new else "dim"

@@ -1,0 +1,133 @@
+"""The lines of YAML, checked before PyYAML reads them.
+
+PyYAML names the line at which it gives up, which may stand far below the slip. Here the line that slipped is named: each
+line is a part of a text, or else a key or an item of a list, in a column that is open, with a value that YAML leaves as
+it is.
+"""
+
+import collections
+import re
+import typing
+
+from utils.errors import quote, refuse
+
+# What to write instead. Most slips are lines of a text that are indented too little.
+INDENTATION_RULE = "all lines of a text are indented deeper than its key, none less than the first"
+TEXT_RULE = f"a text is a block literal (|-), and {INDENTATION_RULE}"
+KEY = "a key, such as `status: Done`,"
+DEEP_TEXT_RULE = "a text whose first line is deeper than the others begins with |2-"
+
+# "- description: |-", "planning:", "- Conclusion", but a "Note: x" or a "def f(x):" has no key.
+LINE = re.compile(r"(?P<item>(- +)?)(?P<key>([a-z_]+:( +|$))?)(?P<value>.*)")
+
+# A value that YAML leaves as it is. Others are comments, tags, texts over several lines and the like.
+VALUE = re.compile(r"""
+                                        # nothing: a list follows, or the value is not given
+    | \|[-+]?[1-9]?[-+]?                # "|-", or "|2-" before a text that begins with spaces or an empty line
+    | \[\]                              # no sub-steps
+    | "[^"\\]*" | '([^']|'')*'          # a quoted text; YAML would change a backslash in double quotes
+    | (?!.*(\s\#|:\s|:$)) (?!-(\s|$))   # a plain text, but not "x # y", "x: y", "x:" or "- x"
+      [^\s!&*>|%@`"'\[\]{}\#?,].*
+    """, re.VERBOSE)
+
+
+class Line(typing.NamedTuple):
+    """A line, such as "  - status: Done".
+
+    number: from 1; depth: of its indentation (2); text: what stands behind that; column: where its key begins (4);
+    item ("- "), key ("status: ") and value ("Done"): its parts, each "" if it has none.
+    """
+
+    number: int
+    depth: int
+    text: str
+    column: int
+    item: str
+    key: str
+    value: str
+
+
+def check_lines(text):
+    """Raise InvalidThought, with the line, for one that is out of place or that YAML would change."""
+    lines = read_lines(text)
+    columns = {}
+    can_open = True
+    while lines:
+        line = lines.popleft()
+        check_form(line)
+        columns = check_column(line, columns, can_open)
+        take_text(line, lines)
+        can_open = not line.value
+
+
+def read_lines(text):
+    """The Lines that are not blank, in a deque."""
+    lines = collections.deque()
+    for number, line in enumerate(text.split("\n"), 1):
+        content = line.strip(" ")
+        if content:
+            depth = len(line) - len(line.lstrip(" "))
+            item, key, value = LINE.fullmatch(content).group("item", "key", "value")
+            lines.append(Line(number, depth, content, depth + len(item), item, key, value))
+    return lines
+
+
+def check_form(line):
+    """Check that a line is a key or an item of a list, with a value that YAML leaves as it is."""
+    check_tab(line)
+    if not line.key and not line.item:
+        refuse(line.number, f"{quote(line.text)} is neither {KEY} nor a part of a text; {TEXT_RULE}")
+    if not VALUE.fullmatch(line.value):
+        refuse(line.number, f"YAML would not leave {quote(line.value)} as it is; {TEXT_RULE}")
+
+
+def check_tab(line):
+    if "\t" in line.text:
+        refuse(line.number, "it has a tab outside of a block literal; use spaces")
+
+
+def check_column(line, columns, can_open):
+    """Check that a line begins in an open column. Returns the columns that are open behind it.
+
+    columns: {(column, whether items begin there): the number of the last line that does}, outermost first; can_open:
+    whether a deeper column may open here, below a key with nothing behind it.
+    """
+    place = (line.depth, line.item != "")
+    # A line closes the deeper columns, and a key also the items in its own: (2, False) < (2, True) < (4, False).
+    still_open = {column: number for column, number in columns.items() if column <= place}
+    if place not in still_open and not (can_open and still_open == columns):
+        kind = "item" if line.item else "key"
+        above = max(still_open.values(), default=1)
+        refuse(line.number, f"{quote(line.text)} begins in a column in which no {kind} begins between it and line {above}")
+    still_open[place] = line.number
+    if line.item and line.key:
+        still_open[line.column, False] = line.number
+    return still_open
+
+
+def take_text(line, lines):
+    """Take the lines of the text that a line begins, all as deep as the first: at an odd depth, that has slipped."""
+    if not line.value or not lines or lines[0].depth <= line.column:
+        return
+    if not line.value.startswith("|"):
+        refuse(line.number, f"{quote(line.text)} has a value, but the next line is deeper; {TEXT_RULE}")
+    first = lines[0]
+    digit = line.value.strip("|+-")  # of "|2-"
+    depth = line.column + int(digit) if digit else first.depth
+    hint = f"; {DEEP_TEXT_RULE}" if depth > line.column + 2 else ""
+    if first.depth < depth or (depth - line.column) % 2:
+        rule = "indent all its lines by two spaces more than its key"
+        refuse(first.number, f"{quote(first.text)} begins a text: {rule}{hint}")
+    while lines and lines[0].depth >= depth:
+        lines.popleft()
+    if lines:
+        check_end(lines[0], line.column, f"the text that begins in line {first.number}", hint)
+
+
+def check_end(line, column, text, hint):
+    """Check that the line behind a text has not slipped out of it: it is a key, or an item to the left of the text's."""
+    check_tab(line)
+    is_item = line.item and line.depth < column
+    if not line.key and not is_item:
+        rule = f"indent it as deep as that, or take it out{hint}"
+        refuse(line.number, f"{quote(line.text)} is neither {KEY} nor as deep as {text}; {rule}")
