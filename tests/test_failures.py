@@ -222,11 +222,12 @@ def fail(serve, run):
         (http_answer('{"choices": [{"message": {}, "error": "Gone."}]}'), ["Gone."]),
         (http_answer('{"choices": [{"message": {"content": " "}}], "error": "Gone."}'), ["Gone."]),
         (http_answer("", 404), ["404"]),
+        (json_answer({"choices": [{"message": {"content": LAST}}]}, 400), ["400"]),
     ],
 )
 def test_a_refused_request_is_shown_in_the_words_of_the_provider(fail, answer, texts):
     line = fail(answer)
-    assert "{" not in line
+    assert '{"error' not in line
     for text in texts:
         assert text in line
 
@@ -271,8 +272,10 @@ def test_an_answer_that_cannot_be_read_is_shown_and_not_called_cut(fail, body):
 
 
 @pytest.mark.parametrize("body", ["", '{"id":', '{"choices": ['])
-def test_a_body_without_its_end_is_a_connection_that_was_cut(fail, body):
-    assert "connection" in fail(http_answer(body, length="X-Length: none"))
+def test_a_body_without_its_end_is_a_connection_that_was_cut_or_an_empty_answer(fail, body):
+    line = fail(http_answer(body, length="X-Length: none"))
+    assert "connection" in line
+    assert "empty" in line
 
 
 # A failure that may pass

@@ -172,6 +172,7 @@ def test_a_closed_pipe_ends_a_run_and_changes_no_stream_of_the_process(run, monk
     result = run(replies=SOLVED)
     assert result.status == 1
     assert result.prompts == []
+    assert "--resume" in result.last_line
     assert sys.stdout is closed_pipe
     assert sys.stderr is stderr
 

@@ -114,7 +114,8 @@ def prompts(run):
     changed_plan = PLAN.replace("  [Pending]", "  [Done]")
     first = reply(1, "First:\n\n  x = 2", PLAN.splitlines(), solution="It is 41.")
     second = reply_of("Second.", changed_plan.splitlines(), changes=[("41", "42"), ("", "So it is.")])
-    return run("--problem", "How many?", replies=[first, second]).prompts  # The third is asked, and not answered.
+    third = reply_of("Third.", changed_plan.splitlines(), solution="It is 43.")
+    return run("--problem", "How many?", replies=[first, second, third]).prompts  # The fourth is not answered.
 
 
 def test_what_changes_least_stands_first(prompts):
@@ -127,6 +128,10 @@ def test_what_changes_least_stands_first(prompts):
 def test_the_history_holds_each_thought_and_the_lines_of_its_plan_that_are_new(prompts):
     assert "\n\nNo previous thoughts yet.\n\n" in prompts[0]
     assert HISTORY in prompts[2]
+
+
+def test_the_history_says_of_a_solution_that_it_was_written_anew(prompts):
+    assert "\n    Third.\n  Solution: written anew\n" in prompts[3]
 
 
 def test_the_solution_stands_in_the_prompt_once_with_all_changes_made(prompts):
@@ -146,6 +151,12 @@ def test_what_the_instructions_the_problem_and_a_thought_say_cannot_break_the_pr
 
 
 # The sentences of a turn
+
+
+def test_the_first_turn_has_nothing_before_its_sentences(run, monkeypatch):
+    monkeypatch.setitem(nodes.TURN, "first", "Begin.")
+    [prompt] = run(replies=[]).prompts
+    assert turn(prompt) == "Begin.\n"
 
 
 @pytest.fixture

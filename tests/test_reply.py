@@ -261,7 +261,8 @@ def test_a_mutated_reply_is_a_thought_with_all_of_its_words_or_rejected(read, mu
         r"Colon: \"quotes\", 'more', # no comment, {braces}, - dashes, 100% & *stars* !A, $\frac{1}{2} \int_0^1 x$",
         "```python\nx = 1\n```\n\n```yaml\ncurrent_thinking: x\nsolution: y\n```",
         "<think>No tag of mine.</think>\n甲、乙两地相距 480 千米 🚄, שלום,\tnull \ufeffmark",
-        "# Heading\n---\n- a\n    - b  \n\n\n\tc",
+        "# Heading\n---\n- a\n    - b  \n  \n\n\tc",
+        "\tcc a.c\n\n\tstrip a",
         "null",
     ],
 )
@@ -351,6 +352,7 @@ def test_another_number_is_rejected_with_its_line(reject_edited, written):
         ("next_thought_needed", "true", "maybe"),
         ("description", "description: Solve", "description: ' '"),
         ("status", "    status: Done\n", ""),
+        ("line 10:", "needed: true", "needed:"),
         ("sub_steps", "result: x = 2", "sub_steps: B"),
         ("result", "x = 2", "[]"),
         ("solution", ": true", ": true\nsolution:\n  a: b"),
@@ -365,8 +367,10 @@ def test_the_reason_says_in_which_step_a_value_is_wrong(reject_edited, old, new)
     assert "Solve" in reject_edited(old, new)
 
 
-def test_a_step_that_is_no_mapping_is_quoted(reject_edited):
-    assert "'Solve it'" in reject_edited(PLAN, f"\n  - Solve it{PLAN}")
+def test_a_step_that_is_no_mapping_is_quoted_with_its_line(reject_edited):
+    reason = reject_edited(PLAN, f"{PLAN}\n  - Solve it")
+    assert "line 10:" in reason
+    assert "'Solve it'" in reason
 
 
 @pytest.mark.parametrize("status", ["finished", "Verification"])
@@ -484,6 +488,12 @@ def test_a_text_whose_first_line_has_slipped_is_rejected_there(reject_edited, si
     assert "line 4:" in reason
     assert "'def f(x):'" in reason
     assert "two spaces" in reason
+
+
+@pytest.mark.parametrize("lines", ["     date\n  Dear", "        date\n    Dear"])
+def test_a_text_that_may_be_meant_to_begin_deeper_is_told_its_sign(reject_edited, lines):
+    assert "|2-" in reject_edited("  Some work.", lines)
+    assert "|2-" not in reject_edited("  Some work.", "  date\n Dear")
 
 
 @pytest.mark.parametrize(

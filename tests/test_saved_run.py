@@ -580,7 +580,7 @@ def test_what_an_editor_does_to_a_file_does_not_matter(command, whole, half, old
 def edit(old, new):
     """Change the last `old` in whole.yaml. Returns the number of its line."""
     before, after = read("whole.yaml").rsplit(old, 1)
-    Path("whole.yaml").write_text(before + new + after, encoding="latin-1")
+    Path("whole.yaml").write_text(before + new + after, encoding="utf-8", errors="surrogateescape")
     return before.count("\n") + 1
 
 
@@ -613,12 +613,14 @@ def test_a_fault_of_a_thought_is_said_with_its_number_and_harms_no_start_before(
     message = refuse("--resume whole.yaml")
     assert message.startswith(f"whole.yaml: {place}")
     assert named in message
+    assert f"--after {int(place[8]) - 1} " in message
     assert command("--resume whole.yaml --after 2 --step", REPLIES[2:]).status == 0
 
 
 TEXT = "    Some work."  # the last line of a text that is indented by four
 RESULT = "result: |-\n      x = 2"
-LAST_STEP = "- description: |-\n      Conclusion\n    status: Done"
+STATUS = "    status: Done"
+LAST_STEP = f"- description: |-\n      Conclusion\n{STATUS}"
 SLIPS = {
     "a space too few": (TEXT, "   Some work.", "indent"),
     "two spaces too few": (TEXT, "  Some work.", "indent"),
@@ -628,7 +630,7 @@ SLIPS = {
     "a first line with a space too few": ("      x = 2", "     x = 2\n      y = 1", "two spaces"),
     "a heading at the margin": (TEXT, "# Some work", "'# Some work'"),
     "a tab": (TEXT, "\tSome work.", "spaces"),
-    "Latin-1": ("work", "w\xf6rk", "UTF-8"),
+    "Latin-1": ("work", "w\udcf6rk", "UTF-8"),
     "backslashes in double quotes": (RESULT, 'result: "$\\xcancel{5}$"', "|-"),
     "lines without a sign": ("|-\n      x = 2", "'x = 2\n      y = 1'", "|-"),
     "a line with a colon below its key": (RESULT, "result:\n      x: 2", "'Solve' is not a text; a text is a block"),
@@ -638,6 +640,17 @@ SLIPS = {
     "a comment": ("thoughts:", "# planted\nthoughts:", "# planted"),
     "a key given twice": ("thoughts:", "problem: x\nthoughts:", "'problem'"),
     "another number": ("thought_number: 4", "thought_number: 7", "Thought 4"),
+    "no space behind a key": (STATUS, "    status:Done", "'status:Done' is neither a key, such as `status: Done`"),
+    "a space before a colon": (STATUS, "    status : Done", "such as `status: Done`"),
+    "a capital letter in a key": (STATUS, "    Status: Done", "such as `status: Done`"),
+    "quotes around a key": (STATUS, '    "status": Done', "such as `status: Done`"),
+    "a no-break space": (STATUS, "    status:\xa0Done", r"'status:\xa0Done'"),
+    "a key that has slipped": (STATUS, "     status: Done", "'status: Done' begins in a column in which no key begins"),
+    "a step that is too deep": (f"  {LAST_STEP}", f"   {LAST_STEP}", "'- description: |-' begins in a column in which no item"),
+    "a note before a key": ("    result: |-", "    todo: x\n     result: |-", "'todo: x' has a value, but the next line is deeper"),
+    "a colon in a value": (RESULT, "result: 148: that is it", "|-"),
+    "a step without its first key": (LAST_STEP, "  status: Done", "'status' is given twice"),
+    "a first line that is deeper": ("      x = 2", "         x = 2\n      y = 1", "|2-"),
 }
 
 
@@ -647,6 +660,13 @@ def test_a_slip_of_the_hand_is_said_with_its_line_and_what_to_write(whole, refus
     message = refuse("--resume whole.yaml")
     assert f"line {line}: " in message
     assert named in message
+
+
+def test_a_key_too_far_left_is_named_where_its_columns_are_missed(whole, refuse):
+    line = edit("  planning:", "planning:")
+    message = refuse("--resume whole.yaml")
+    assert f"line {edit('  next_thought_needed', '  next_thought_needed')}: " in message
+    assert f"between it and line {line}" in message
 
 
 @pytest.mark.parametrize("old, new, key, named", [
@@ -670,6 +690,17 @@ def test_a_thought_that_was_taken_out_is_noticed_at_the_next(whole, refuse):
     message = refuse("--resume whole.yaml")
     assert "Thought 2" in message
     assert "thought_number is '3'" in message
+    assert "--after 1" in message
+
+
+def test_a_thought_behind_one_that_ends_the_run_is_refused(run, whole, refuse):
+    text = read("whole.yaml")
+    copy = text.partition("- thought_number: 4")[2]
+    Path("whole.yaml").write_text(f"{text}- thought_number: 5{copy}")
+    message = refuse("--show whole.yaml")
+    assert f"Thought 5: line {text.count(chr(10)) + 1}: " in message
+    assert "--after 4" in message
+    assert run("--show", "whole.yaml", "--after", "4").out == whole.out
 
 
 @pytest.mark.parametrize("old, new", [

@@ -157,6 +157,7 @@ def test_show_goes_with_no_other_option(refuse, unsolved, options):
         ("--show unsolved.yaml --after 3", "--after 3"),
         ("--quiet --show-prompt", "--show-prompt"),
         ("--run empty.yaml", "--run"),
+        ("--run new.yml", ".yaml"),
         ("--run no/folder.yaml", "no/folder.yaml"),
         ("--resume missing.yaml", "missing.yaml"),
         ("--show empty.yaml", "empty.yaml"),
@@ -183,6 +184,7 @@ def test_a_solved_run_is_not_resumed_but_shown_or_started_anew(refuse, solved, o
     line = refuse(f"--resume {options}")
     assert "--show" in line
     assert "--after 2" in line
+    assert "--add" in line
 
 
 @pytest.mark.parametrize("options", ["", "--after 0", "--show-prompt"])
@@ -211,6 +213,9 @@ def test_a_file_in_the_place_of_the_folder_hinders_a_run_but_not_its_prompt(refu
 def without_rights(run, unsolved):
     """A user who may read unsolved.yaml, but neither write beside it nor look into runs/. (Root may do everything.)"""
     run("--show", "unsolved.yaml")  # Loads what nobody else may read if Python is in root's home.
+    os.mkdir("open", mode=0o777)
+    os.chmod("open", 0o777)
+    os.link("unsolved.yaml", "open/unsolved.yaml")
     user = os.geteuid()
     os.mkdir("runs", mode=0)
     os.chmod(".", 0o555)
@@ -225,8 +230,8 @@ def without_rights(run, unsolved):
         os.chmod("runs", 0o755)
 
 
-@pytest.mark.parametrize("arguments", ["", "--run new.yaml", "--resume unsolved.yaml"])
-def test_a_folder_that_cannot_be_written_is_noticed(refuse, without_rights, arguments):
+@pytest.mark.parametrize("arguments", ["", "--run new.yaml", "--resume unsolved.yaml", "--resume open/unsolved.yaml"])
+def test_a_folder_or_a_file_that_cannot_be_written_is_noticed(refuse, without_rights, arguments):
     assert "--run" in refuse(arguments)
 
 

@@ -363,6 +363,37 @@ def test_a_last_thought_without_an_evaluation_is_taken_and_said_to_be_unchecked(
     assert "ends" in result.err
 
 
+def test_a_heading_before_a_verdict_is_no_evaluation(think):
+    result = think(reply_of("## Evaluation of Thought 1:\nA check.\nEvaluation of Thought 1: Correct", DONE))
+    assert result.out == "5\n"
+    assert result.err == ""
+
+
+@pytest.mark.parametrize("heading, number", [
+    ("Evaluation of Thought 1: none", 1),
+    ("Evaluation of Thought 1: none", 2),
+    ("# Evaluation of Thought 1", 2),
+    ("# Evaluation of Thought 2", 1),
+])
+def test_a_line_with_other_words_or_without_a_verdict_elsewhere_is_an_evaluation(reject, heading, number):
+    thinking = f"{heading}\nEvaluation of Thought {number}: Correct"
+    assert f"'{heading}'" in reject(reply(2), reply_of(thinking))
+
+
+def test_a_first_thought_may_speak_of_the_evaluation_of_thought_0(run):
+    result = run("-q", replies=[reply_of("Evaluation of Thought 0: none"), end(2, changes=[("", "5")])])
+    assert result.out == "5\n"
+    assert result.err == ""
+
+
+def test_an_end_with_a_solution_written_anew_is_taken_and_said_to_be_unchecked(think):
+    result = think(end(2, solution="6"))
+    assert result.out == "6\n"
+    assert result.err.count("\n") == 1
+    assert "Thought 2" in result.err
+    assert "anew" in result.err
+
+
 def test_a_thought_on_the_way_without_an_evaluation_is_taken_and_said(think):
     result = think(reply(2), reply_of("Evaluation of Thought 1: Correct"), end(4))
     assert result.err.count("\n") == 1

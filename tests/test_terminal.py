@@ -194,6 +194,17 @@ def test_a_step_that_still_needs_verification_stands_out_too(terminal):
     assert terminal.styles["- [Verification Needed] Solve"] not in (PLAIN, BOLD, DIM)
 
 
+def test_a_step_that_is_gone_stands_out(terminal):
+    plan = ["[Done] Solve", "[Pending] Sum up", "[Pending] Conclusion"]
+    terminal.run(reply(1, plan=plan), reply(2))
+    assert terminal.styles["- removed: Sum up"] not in (PLAIN, BOLD, DIM)
+
+
+def test_a_verdict_that_finds_no_fault_is_bold(terminal):
+    terminal.run(reply(1), reply(2))
+    assert terminal.styles["Evaluation of Thought 1: Correct - x"] == BOLD
+
+
 @pytest.mark.parametrize("verdict", ["Major Error", "minor issues", "**Minor Issues**"])
 def test_a_verdict_that_finds_a_fault_stands_out(terminal, verdict):
     evaluation = f"Evaluation of Thought 1: {verdict}"

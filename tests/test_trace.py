@@ -57,6 +57,40 @@ def test_a_solution_keeps_its_indentation(run):
     assert "=\n  a\n    b\n\nc\n=" in out
 
 
+def test_the_heading_of_a_thought_names_the_step_that_it_was_to_execute(run):
+    plan = ["[Pending] A\n(a)", "  [Done] B", "  [Pending] C\n(c)", "[Pending] Conclusion"]
+    out = run("--max-thoughts", "3", replies=[reply(1, plan=plan), reply(2), reply(3)]).out
+    headings = [line for line in out.splitlines() if line.startswith("Thought ")]
+    assert headings == ["Thought 1:", "Thought 2: C (c)", "Thought 3: Conclusion"]
+
+
+def test_a_solution_in_the_place_of_another_is_headed_so(run):
+    out = run(replies=[reply(1, solution="(a) 1"), reply(2, solution="(b) 2")]).out
+    assert "\n\nSolution:\n  (a) 1\n" in out
+    assert "\n\nSolution (written anew):\n  (b) 2\n" in out
+
+
+def test_a_solution_in_the_place_of_one_that_was_emptied_is_the_first(run):
+    out = run(replies=[reply(1, solution="1"), reply(2, changes=[("1", "")]), reply(3, solution="2")]).out
+    assert "\n\nSolution:\n  2\n" in out
+
+
+END, LAST = "[Pending] Conclusion", "[Pending] Conclusion (now)"
+
+
+@pytest.mark.parametrize("before, after, gone", [
+    (["[Done] A", "[Pending] B", "[Pending] C\n(c)", END], ["[Done] A", LAST], ["B", "C (c)"]),
+    (["[Pending] A", "  [Pending] B", END], ["[Done] A", LAST], ["B"]),
+    (["[Pending] A", "[Pending] B\n(b)", END], ["[Pending] C", "  [Pending] B (b)", "  [Done] A", LAST], []),
+    (["[Done] A", END, "  [Pending] B"], ["[Done] A", LAST], []),
+])
+def test_a_step_that_is_nowhere_any_more_stands_at_the_end_of_the_plan_in_the_next_prompt_too(run, before, after, gone):
+    result = run(replies=[reply(1, plan=before), reply(2, plan=after)])
+    removed = [f"- removed: {description}\n" for description in gone]
+    assert f"Conclusion (now)\n{''.join(f'  {line}' for line in removed)}-----" in result.out
+    assert f"Conclusion (now)\n{''.join(f'    {line}' for line in removed)}\n" in result.prompts[2]
+
+
 def test_a_solution_that_the_last_thought_writes_is_shown_once(run):
     out = run(replies=[end(1, solution="It is 42.")]).out
     assert out.count("It is 42.") == 1

@@ -4,7 +4,6 @@ INSTRUCTIONS in nodes.py describes the format.
 """
 
 import re
-import textwrap
 
 from utils.errors import InvalidThought, quote
 from utils.plain_yaml import load_yaml
@@ -73,11 +72,19 @@ def find_thought(text):
 
 def reply_lines(text):
     """The lines of the reply, with an empty one for each line of a think part. A reply may be indented as a whole."""
-    text = textwrap.dedent(text.replace("\r\n", "\n"))
+    text = dedent(text.replace("\r\n", "\n"))
     end_of_think_part = max((tag.end() for tag in THINK_PART_END.finditer(text)), default=0)
-    dropped_lines = text.count("\n", 0, end_of_think_part) * [""]
-    reply = textwrap.dedent(text[end_of_think_part:])
-    return [*dropped_lines, *reply.split("\n")]
+    dropped_lines = text.count("\n", 0, end_of_think_part) * "\n"
+    reply = dropped_lines + dedent(text[end_of_think_part:])
+    return reply.split("\n")
+
+
+def dedent(text):
+    """The text without the spaces that all its lines begin with. (textwrap.dedent would also change blank lines.)"""
+    lines = text.split("\n")
+    depths = [len(line) - len(line.lstrip(" ")) for line in lines if line.strip()]
+    margin = min(depths, default=0)
+    return "\n".join(line[margin:] for line in lines)
 
 
 def find_start(lines):
