@@ -92,7 +92,7 @@ def open_run(args):
     """The SavedRun that the arguments begin with. Unless it is only looked at, it is saved. Raises RunFailed."""
     if args.show is not None:
         return load_run(find_file(args.show), args.after)
-    if (args.resume, args.after, args.add) == (None, None, None):
+    if {args.resume, args.after, args.add} == {None}:
         run = SavedRun({"problem": read_problem("--problem", args.problem)})
     else:
         run = load_run_to_continue(args)
@@ -158,7 +158,8 @@ def act(args, run, node):
         return show(args, run)
     if args.show_prompt:
         return show_prompt(run, node)
-    with contextlib.redirect_stdout(io.StringIO()) if args.quiet else contextlib.nullcontext():
+    trace_output = io.StringIO() if args.quiet else sys.stdout
+    with contextlib.redirect_stdout(trace_output):
         think(args, run, node)
     if args.quiet:
         print_solution(final_solution(run.thoughts))

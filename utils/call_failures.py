@@ -33,7 +33,7 @@ def describe_answer(status, body):
         reason = next(find_reasons(json.loads(text)), None)
     shown = shorten(reason or text)
     if status < 300 and not reason:
-        return f"The answer from {server} ({status}) cannot be read. It begins: {shown or '(it is empty)'}"
+        return f"The answer from {server} ({status}) cannot be read. It begins: {shown}"
     return f"{server} answered {status}: {shown or 'no reason given'}.{ADVICE.get(status, '')}"
 
 

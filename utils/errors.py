@@ -21,9 +21,18 @@ def refuse(line, reason) -> typing.NoReturn:
 
 
 def quote(text):
-    """The text, or its beginning, on one line and in quotes, for a message. What cannot be seen is shown as "\\xa0"."""
+    """The text, or its beginning, on one line and in quotes, for a message."""
     line = re.sub(r"[ \t\n]+", " ", text).strip(" ")
     if len(line) > 60:
         line = f"{line[:60]}..."
-    shown = [character if character.isprintable() else repr(character).strip("'") for character in line]
-    return f"'{''.join(shown)}'"
+    return f"'{show_unprintable(line)}'"
+
+
+def show_unprintable(text):
+    """The text with what a terminal would obey or would not show, such as a no-break space, written as \\xa0."""
+    return re.sub(r"[^\n\t -~]", show_character, text)
+
+
+def show_character(found):
+    character = found[0]
+    return character if character.isprintable() else repr(character).strip("'")

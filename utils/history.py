@@ -29,12 +29,7 @@ def format_last_thought(thoughts):
     plan = format_plan(thought["planning"])
     if earlier:
         extent = " (what changed)"
-        plan = format_plan_news(thought["planning"], last_plan(earlier))
+        lines_of_plan = compare_plans(thought["planning"], last_plan(earlier))
+        plan = "\n".join(line.text for line in lines_of_plan if line.is_new) or "(nothing)"
     lines += [f"  Plan Status After {name}{extent}:", textwrap.indent(plan, "    ")]
     return "\n".join(lines)
-
-
-def format_plan_news(plan, plan_before):
-    """The lines of a plan that the plan before did not have, and the steps that are gone."""
-    news = [line.text for line in compare_plans(plan, plan_before) if line.is_new]
-    return "\n".join(news) or "(nothing)"

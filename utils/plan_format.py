@@ -40,9 +40,8 @@ def compare_plans(plan, plan_before):
         lines.append(PlanLine(indent(line, path), step["status"], is_new))
     descriptions = {path[-1] for _, path in walk(plan)}
     for _, path in walk(plan_before[:-1]):
-        description = path[-1]
-        if description not in descriptions:
-            lines.append(PlanLine(f"- {REMOVED}: {description}", REMOVED, is_new=True))
+        if path[-1] not in descriptions:
+            lines.append(PlanLine(f"- {REMOVED}: {path[-1]}", REMOVED, is_new=True))
     return lines
 
 

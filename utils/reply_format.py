@@ -81,10 +81,8 @@ def reply_lines(text):
 
 def dedent(text):
     """The text without the spaces that all its lines begin with. (textwrap.dedent would also change blank lines.)"""
-    lines = text.split("\n")
-    depths = [len(line) - len(line.lstrip(" ")) for line in lines if line.strip()]
-    margin = min(depths, default=0)
-    return "\n".join(line[margin:] for line in lines)
+    margin = min(re.findall(r"(?m)^ *(?=[^ \n])", text), default="")  # that of the line that is indented least
+    return re.sub(f"(?m)^{margin}", "", text)
 
 
 def find_start(lines):

@@ -11,14 +11,13 @@ import threading
 import time
 import unicodedata
 
-from utils.errors import RunFailed
+from utils.errors import RunFailed, show_unprintable
 
 STYLES = {"bold": "\033[1m", "dim": "\033[2m", "magenta": "\033[35m", "red": "\033[1;31m"}
 ERASE = "\r" + 19 * " " + "\r"  # as long as "Thought 99: 99999 s"; spaces work on every terminal
 
 INDENT = re.compile(r"\s*((?:[-*+•]|\d+[.)])\s+(\[[^]]*\] )?)?")  # "  ", "  - ", "  12. ", "  - [Done] "
 CODE_FENCE = re.compile(r"\s*(?:[-+] )?(`{3,})[^`]*$")  # "  ```python", "  + ```"
-UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tabs and line breaks
 
 
 def is_terminal(stream):
@@ -136,8 +135,7 @@ class LogHandler(logging.StreamHandler):
         message = super().format(record)
         if not is_terminal(sys.stderr):
             return message
-        shown = UNPRINTABLE.sub(lambda found: repr(found[0]).strip("'"), message)  # such as \x1b
-        return ERASE + shown
+        return ERASE + show_unprintable(message)
 
 
 @contextlib.contextmanager

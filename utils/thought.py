@@ -99,9 +99,10 @@ def open_steps(plan):
 
 def next_step(plan):
     """The description of the next step, on one line; "" if no step is open, or before there is a plan."""
-    for step in open_steps(plan):
-        return one_line(step["description"])
-    return ""
+    steps = open_steps(plan)
+    if not steps:
+        return ""
+    return one_line(steps[0]["description"])
 
 
 def last_plan(thoughts):
@@ -237,10 +238,12 @@ def final_solution(thoughts):
 
 def thinking_after_evaluations(thought):
     """What stands in for a solution if no thought has written one."""
-    lines = thought["current_thinking"].split("\n")
-    evaluated = [number for number, line in enumerate(lines, 1) if read_evaluation(line)]
-    last = max(evaluated, default=0)
-    return trim("\n".join(lines[last:]))
+    rest = []
+    for line in thought["current_thinking"].split("\n"):
+        rest.append(line)
+        if read_evaluation(line):
+            rest = []
+    return trim("\n".join(rest))
 
 
 # The flaws that are taken but said

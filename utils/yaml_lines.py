@@ -7,7 +7,6 @@ it is.
 
 import collections
 import re
-import typing
 
 from utils.errors import quote, refuse
 
@@ -15,10 +14,10 @@ from utils.errors import quote, refuse
 INDENTATION_RULE = "all lines of a text are indented deeper than its key, none less than the first"
 TEXT_RULE = f"a text is a block literal (|-), and {INDENTATION_RULE}"
 KEY = "a key, such as `status: Done`,"
-DEEP_TEXT_RULE = "a text whose first line is deeper than the others begins with |2-"
+DEEP_TEXT_RULE = "; a text whose first line is deeper than the others begins with |2-"
 
 # "- description: |-", "planning:", "- Conclusion", but a "Note: x" or a "def f(x):" has no key.
-LINE = re.compile(r"(?P<item>(- +)?)(?P<key>([a-z_]+:( +|$))?)(?P<value>.*)")
+LINE = re.compile(r" *(?P<item>(- +)?)(?P<key>([a-z_]+:( +|$))?)(?P<value>.*)")
 
 # A value that YAML leaves as it is. Others are comments, tags, texts over several lines and the like.
 VALUE = re.compile(r"""
@@ -31,25 +30,26 @@ VALUE = re.compile(r"""
     """, re.VERBOSE)
 
 
-class Line(typing.NamedTuple):
+class Line:
     """A line, such as "  - status: Done".
 
-    number: from 1; depth: of its indentation (2); text: what stands behind that; column: where its key begins (4);
-    item ("- "), key ("status: ") and value ("Done"): its parts, each "" if it has none.
+    number: from 1; text: "- status: Done"; depth: the column in which that begins (2); item ("- "), key ("status: ") and
+    value ("Done"): its parts, each "" if it has none; column: that of the key (4).
     """
 
-    number: int
-    depth: int
-    text: str
-    column: int
-    item: str
-    key: str
-    value: str
+    def __init__(self, number, line):
+        parts = LINE.fullmatch(line.rstrip(" "))
+        self.number = number
+        self.text = line.strip(" ")
+        self.item, self.key, self.value = parts.group("item", "key", "value")
+        self.depth = parts.start("item")
+        self.column = parts.start("key")
 
 
 def check_lines(text):
     """Raise InvalidThought, with the line, for one that is out of place or that YAML would change."""
-    lines = read_lines(text)
+    numbered = enumerate(text.split("\n"), 1)
+    lines = collections.deque(Line(number, line) for number, line in numbered if line.strip(" "))
     columns = {}
     can_open = True
     while lines:
@@ -58,18 +58,6 @@ def check_lines(text):
         columns = check_column(line, columns, can_open)
         take_text(line, lines)
         can_open = not line.value
-
-
-def read_lines(text):
-    """The Lines that are not blank, in a deque."""
-    lines = collections.deque()
-    for number, line in enumerate(text.split("\n"), 1):
-        content = line.strip(" ")
-        if content:
-            depth = len(line) - len(line.lstrip(" "))
-            item, key, value = LINE.fullmatch(content).group("item", "key", "value")
-            lines.append(Line(number, depth, content, depth + len(item), item, key, value))
-    return lines
 
 
 def check_form(line):
@@ -114,20 +102,20 @@ def take_text(line, lines):
     first = lines[0]
     digit = line.value.strip("|+-")  # of "|2-"
     depth = line.column + int(digit) if digit else first.depth
-    hint = f"; {DEEP_TEXT_RULE}" if depth > line.column + 2 else ""
+    hint = DEEP_TEXT_RULE if depth > line.column + 2 else ""
     if first.depth < depth or (depth - line.column) % 2:
         rule = "indent all its lines by two spaces more than its key"
         refuse(first.number, f"{quote(first.text)} begins a text: {rule}{hint}")
     while lines and lines[0].depth >= depth:
         lines.popleft()
     if lines:
-        check_end(lines[0], line.column, f"the text that begins in line {first.number}", hint)
+        check_end(lines[0], line, first, hint)
 
 
-def check_end(line, column, text, hint):
-    """Check that the line behind a text has not slipped out of it: it is a key, or an item to the left of the text's."""
-    check_tab(line)
-    is_item = line.item and line.depth < column
-    if not line.key and not is_item:
-        rule = f"indent it as deep as that, or take it out{hint}"
-        refuse(line.number, f"{quote(line.text)} is neither {KEY} nor as deep as {text}; {rule}")
+def check_end(end, line, first, hint):
+    """Check that the Line behind a text has not slipped out of it: it is a key, or an item to the left of the text's."""
+    check_tab(end)
+    is_item = end.item and end.depth < line.column
+    if not end.key and not is_item:
+        text = f"the text that begins in line {first.number}; indent it as deep as that, or take it out{hint}"
+        refuse(end.number, f"{quote(end.text)} is neither {KEY} nor as deep as {text}")
