@@ -112,7 +112,7 @@ solution: |-
   ```
 ```
 
-Later thoughts leave the solution alone, with no key for it. If most of it changes, they write it
+Later thoughts have no key for the solution unless it changes. If most of it does, they write it
 anew, whole, as `solution`; else they change it by blocks, applied in order: each has a passage,
 copied exactly with its indentation, long enough to hold what changes and be unique, and what
 replaces it. A block without a passage adds its text at the end, after an empty line. A last thought
