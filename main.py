@@ -277,7 +277,7 @@ def build_parser():
     saved_run = {"metavar": "FILE", "nargs": "?", "type": pathlib.Path, "const": LATEST}
     add("--resume", **saved_run, help=f"continue this run (default: the latest in {FOLDER}/)")
     add("--after", metavar="N", type=int, help="take only the first N thoughts of the saved run, to show or continue")
-    add("--add", metavar="TEXT", help="say something to the saved run, also to a solved one, and continue it as a new run")
+    add("--add", metavar="TEXT", help="say something to the saved run, solved or not, and think on as a new run")
     add("--step", action="store_true", help="think one thought and stop")
     add("--show", **saved_run, help=f"print this saved run (default: the latest in {FOLDER}/) and stop")
     output = parser.add_mutually_exclusive_group()

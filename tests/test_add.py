@@ -8,7 +8,8 @@ from tests.conftest import MAIN, all_files, run_python, saved_runs
 from tests.replies import DONE, end, reply, reply_of
 from utils.thought import add_to_problem
 
-PLAN = ["[Done] (a)", "[Pending] (b)", "  [Done] First", "  [Pending] Second", "[Pending] Conclusion", "  [Done] Reread"]
+PLAN = ["[Done] (a)", "[Pending] (b)", "  [Done] 1", "  [Pending] 2", "[Pending] Conclusion", "  [Done] Reread"]
+PLAN_SHOWN = "- [Pending] (b)\n  - [Done] 1\n  - [Pending] 2\n- [Pending] Conclusion\n  - [Done] Reread\n"
 ADDED = "\n\nHow many?\n\nAdded after Thought 2:\n\nAnd if not?\n\n"
 STEP = "- [Pending] What was added after Thought 2\n"
 NEXT = [reply(3), end(4)]
@@ -62,13 +63,15 @@ def test_the_trace_and_the_history_show_the_step_with_the_last_thought(command, 
     assert f"(what changed):\n    {STEP}\n" in result.prompts[0]
 
 
-@pytest.mark.parametrize("fields, step", [({}, ""), ({"solution": "4"}, "- [Pending] What was added after Thought 1\n")])
+@pytest.mark.parametrize("fields, step", [
+    ({}, ""),
+    ({"solution": "4"}, "- [Pending] What was added after Thought 1\n"),
+])
 def test_the_step_comes_before_what_is_open_and_only_where_a_solution_stands(command, unsolved, fields, step):
     unsolved(**fields)
     prompt = command("--resume unsolved.yaml --add Try --show-prompt").out
-    plan = f"- [Done] (a)\n{step}- [Pending] (b)\n  - [Done] First\n  - [Pending] Second\n- [Pending] Conclusion\n  - [Done] Reread\n"
     assert "\n\nHow many?\n\nAdded after Thought 1:\n\nTry\n\n" in prompt
-    assert f"The plan:\n\n{plan}\n" in prompt
+    assert f"The plan:\n\n- [Done] (a)\n{step}{PLAN_SHOWN}\n" in prompt
 
 
 def test_the_conclusion_has_neither_result_nor_mark_any_more(command, solved):

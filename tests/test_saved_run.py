@@ -646,8 +646,8 @@ SLIPS = {
     "quotes around a key": (STATUS, '    "status": Done', "such as `status: Done`"),
     "a no-break space": (STATUS, "    status:\xa0Done", r"'status:\xa0Done'"),
     "a key that has slipped": (STATUS, "     status: Done", "'status: Done' begins in a column in which no key begins"),
-    "a step that is too deep": (f"  {LAST_STEP}", f"   {LAST_STEP}", "'- description: |-' begins in a column in which no item"),
-    "a note before a key": ("    result: |-", "    todo: x\n     result: |-", "'todo: x' has a value, but the next line is deeper"),
+    "a step that is too deep": (f"  {LAST_STEP}", f"   {LAST_STEP}", "begins in a column in which no item"),
+    "a note before a key": ("    result: |-", "    todo: x\n     result: |-", "'todo: x' has a value, but the next line"),
     "a colon in a value": (RESULT, "result: 148: that is it", "|-"),
     "a step without its first key": (LAST_STEP, "  status: Done", "'status' is given twice"),
     "a first line that is deeper": ("      x = 2", "         x = 2\n      y = 1", "|2-"),
@@ -666,7 +666,7 @@ def test_a_key_too_far_left_is_named_where_its_columns_are_missed(whole, refuse)
     line = edit("  planning:", "planning:")
     message = refuse("--resume whole.yaml")
     assert f"line {edit('  next_thought_needed', '  next_thought_needed')}: " in message
-    assert f"between it and line {line}" in message
+    assert f"since line {line}" in message
 
 
 @pytest.mark.parametrize("old, new, key, named", [

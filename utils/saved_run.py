@@ -155,7 +155,7 @@ def read_thoughts(saved):
     for number, field in enumerate(saved, 1):
         try:
             if is_solved(thoughts):
-                refuse(field.line, "the thought before it ends the run, so this one must go")
+                refuse(field.line, "no thought may follow one that ends the run, with all its steps Done")
             thought = read_thought(field, number, [], solution, SAVED_KEYS)  # A saved plan is complete.
         except InvalidThought as error:
             way_out = f"; --after {number - 1} takes only the thoughts before it" if thoughts else ""

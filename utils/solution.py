@@ -76,7 +76,7 @@ def apply_change(solution, passage, new):
 
 
 def find_passage(solution, passage):
-    """Where the passage stands: [(start, end), ...], overlapping places too. White space at the ends of lines may differ."""
+    """Where the passage stands: [(start, end), ...], also where places overlap. White space at line ends may differ."""
     lines = [re.escape(line.rstrip()) for line in passage.split("\n")]
     pattern = r"[^\S\n]*\n".join(lines)  # such as r"if\ x:[^\S\n]*\n\ \ return"
     places = re.finditer(f"(?=({pattern}))", solution)  # A lookahead takes nothing up, so that places may overlap.

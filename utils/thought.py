@@ -28,7 +28,7 @@ STEP_KEYS = (*REQUIRED_STEP_KEYS, "result", "mark", "sub_steps")
 PENDING, DONE, UNSURE = STATUSES = ("Pending", "Done", "Verification Needed")
 CORRECT, MINOR, MAJOR = VERDICTS = ("Correct", "Minor Issues", "Major Error")
 
-# "Evaluation of Thought 2: Correct - ...", "- EVALUATION of **Thought 2** -- major error", "## Evaluation of Thought 2:"
+# "Evaluation of Thought 2: Correct - ...", "- EVALUATION of **Thought 2** -- major error", "## Evaluation of Thought 2"
 EVALUATION = re.compile(rf"""
     [\W_]* evaluation [\W_]+ of [\W_]+ thoughts? [\W_]+
     (?P<number> \d{{1,9}} ) (?!\d)                                        # No thought has a longer one.
@@ -250,7 +250,7 @@ def thinking_after_evaluations(thought):
 
 
 def flaws_of_last_thought(thoughts):
-    """Yield a sentence for each flaw of the last of the thoughts that the user should know of, although it was taken."""
+    """Yield a sentence for each flaw of the last of the thoughts that was taken, but that the user should know of."""
     thought = thoughts[-1]
     number = thought["thought_number"]
     if number > 1 and number - 1 not in judged_thoughts(thought):

@@ -44,7 +44,7 @@ def trace_last_thought(thoughts):
 
 
 def heading(thoughts, solution):
-    """Such as "Thought 1:", "Thought 2: Solve the system" or, if it leads to the solution, "Thought 3 (Conclusion):"."""
+    """Such as "Thought 1:", "Thought 2: Solve the system" or, if there is a solution, "Thought 3 (Conclusion):"."""
     number = len(thoughts)
     if solution:
         return f"Thought {number} (Conclusion):"

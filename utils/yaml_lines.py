@@ -1,8 +1,8 @@
 """The lines of YAML, checked before PyYAML reads them.
 
-PyYAML names the line at which it gives up, which may stand far below the slip. Here the line that slipped is named: each
-line is a part of a text, or else a key or an item of a list, in a column that is open, with a value that YAML leaves as
-it is.
+PyYAML names the line at which it gives up, which may stand far below the slip. Here the line that slipped is named:
+each line is a part of a text, or else a key or an item of a list, in a column that is open, with a value that YAML
+leaves as it is.
 """
 
 import collections
@@ -33,8 +33,8 @@ VALUE = re.compile(r"""
 class Line:
     """A line, such as "  - status: Done".
 
-    number: from 1; text: "- status: Done"; depth: the column in which that begins (2); item ("- "), key ("status: ") and
-    value ("Done"): its parts, each "" if it has none; column: that of the key (4).
+    number: from 1; text: "- status: Done"; depth: the column in which that begins (2); item ("- "), key ("status: ")
+    and value ("Done"): its parts, each "" if it has none; column: that of the key (4).
     """
 
     def __init__(self, number, line):
@@ -86,7 +86,8 @@ def check_column(line, columns, can_open):
     if place not in still_open and not (can_open and still_open == columns):
         kind = "item" if line.item else "key"
         above = max(still_open.values(), default=1)
-        refuse(line.number, f"{quote(line.text)} begins in a column in which no {kind} begins between it and line {above}")
+        place = f"a column in which no {kind} begins above it since line {above}"
+        refuse(line.number, f"{quote(line.text)} begins in {place}")
     still_open[place] = line.number
     if line.item and line.key:
         still_open[line.column, False] = line.number
@@ -113,7 +114,7 @@ def take_text(line, lines):
 
 
 def check_end(end, line, first, hint):
-    """Check that the Line behind a text has not slipped out of it: it is a key, or an item to the left of the text's."""
+    """Check that the Line behind a text has not slipped out of it: it is a key, or an item to the left of its key."""
     check_tab(end)
     is_item = end.item and end.depth < line.column
     if not end.key and not is_item:
