@@ -28,7 +28,8 @@ def command(run):
 @pytest.fixture
 def solved(command):
     """A solved run of two thoughts, the latest in runs/, as it was printed."""
-    return command("--problem 'How many?'", [reply(1, solution="It is 2."), end(2, results={"Conclusion": "checked"})])
+    said = {"Conclusion": "checked"}
+    return command("--problem 'How many?'", [reply(1, solution="It is 2."), end(2, results=said, marks=said)])
 
 
 @pytest.fixture

@@ -647,7 +647,7 @@ SLIPS = {
     "a no-break space": (STATUS, "    status:\xa0Done", r"'status:\xa0Done'"),
     "a key that has slipped": (STATUS, "     status: Done", "'status: Done' begins in a column in which no key begins"),
     "a step that is too deep": (f"  {LAST_STEP}", f"   {LAST_STEP}", "begins in a column in which no item"),
-    "a note before a key": ("    result: |-", "    todo: x\n     result: |-", "'todo: x' has a value, but the next line"),
+    "a note before a key": ("    result: |-", "    todo: x\n     result: |-", "has a value, but the next line is"),
     "a colon in a value": (RESULT, "result: 148: that is it", "|-"),
     "a step without its first key": (LAST_STEP, "  status: Done", "'status' is given twice"),
     "a first line that is deeper": ("      x = 2", "         x = 2\n      y = 1", "|2-"),

@@ -65,9 +65,10 @@ def test_the_heading_of_a_thought_names_the_step_that_it_was_to_execute(run):
 
 
 def test_a_solution_in_the_place_of_another_is_headed_so(run):
-    out = run(replies=[reply(1, solution="(a) 1"), reply(2, solution="(b) 2")]).out
-    assert "\n\nSolution:\n  (a) 1\n" in out
-    assert "\n\nSolution (written anew):\n  (b) 2\n" in out
+    result = run(replies=[reply(1, solution="(a) 1"), reply(2, solution="(b) 2")])
+    assert "\n\nSolution:\n  (a) 1\n" in result.out
+    assert "\n\nSolution (written anew):\n  (b) 2\n" in result.out
+    assert "anew" not in result.err  # The next thought checks it.
 
 
 def test_a_solution_in_the_place_of_one_that_was_emptied_is_the_first(run):
