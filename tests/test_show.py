@@ -3,6 +3,8 @@
 import os
 import pathlib
 import shlex
+import shutil
+import tempfile
 
 import pytest
 
@@ -213,9 +215,6 @@ def test_a_file_in_the_place_of_the_folder_hinders_a_run_but_not_its_prompt(refu
 def without_rights(run, unsolved):
     """A user who may read unsolved.yaml, but neither write beside it nor look into runs/. (Root may do everything.)"""
     run("--show", "unsolved.yaml")  # Loads what nobody else may read if Python is in root's home.
-    os.mkdir("open", mode=0o777)
-    os.chmod("open", 0o777)
-    os.link("unsolved.yaml", "open/unsolved.yaml")
     user = os.geteuid()
     os.mkdir("runs", mode=0)
     os.chmod(".", 0o555)
@@ -230,9 +229,23 @@ def without_rights(run, unsolved):
         os.chmod("runs", 0o755)
 
 
-@pytest.mark.parametrize("arguments", ["", "--run new.yaml", "--resume unsolved.yaml", "--resume open/unsolved.yaml"])
-def test_a_folder_or_a_file_that_cannot_be_written_is_noticed(refuse, without_rights, arguments):
+@pytest.mark.parametrize("arguments", ["", "--run new.yaml", "--resume unsolved.yaml"])
+def test_a_folder_that_cannot_be_written_is_noticed(refuse, without_rights, arguments):
     assert "--run" in refuse(arguments)
+
+
+@pytest.fixture
+def read_only(unsolved):
+    """The path of a run that may only be read, in a folder where everybody may replace it."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o777)
+        path = shutil.copy("unsolved.yaml", folder)
+        os.chmod(path, 0o444)
+        yield path
+
+
+def test_a_file_that_may_not_be_written_is_not_resumed(refuse, read_only, without_rights):
+    assert "--run" in refuse(f"--resume {read_only}")
 
 
 @pytest.mark.parametrize("arguments", ["--show", "--after 0", "--show runs/old.yaml"])
