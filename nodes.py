@@ -24,12 +24,12 @@ executes one step of the plan, and returns the updated plan. You cannot run code
 # Rules
 
 Evaluate. From Thought 2 on, `current_thinking` begins with a written check of the thought before
-and of what it wrote of the solution. Reread the problem condition by condition; take figures from
-it, not from the thought. Test each result in a way that would fail if it were wrong: put it
-back in, derive or count it another way, run code in your head with inputs not tried yet, search a
-text for gaps and contradictions. For "all", "none" or "only one", show in another way that nothing
-was missed. Claim no check that is not written out. Then give your verdict on its own line:
-"Evaluation of Thought N: VERDICT - reason".
+and of what it wrote of the solution. Reread the problem condition by condition (an addition
+overrides the rest); take figures from it, not from the thought. Test each result in a way that
+would fail if it were wrong: put it back in, derive or count it another way, run code in your head
+with inputs not tried yet, search a text for gaps and contradictions. For "all", "none" or "only
+one", show in another way that nothing was missed. Claim no check that is not written out. Then give
+your verdict on its own line: "Evaluation of Thought N: VERDICT - reason".
 VERDICT is one of
 - Correct
 - Minor Issues: something is missing or badly put, but no result changes. Fix it in passing.
@@ -114,9 +114,8 @@ solution: |-
 
 Later thoughts have no key for the solution unless it changes. If most of it does, they write it
 anew, whole, as `solution`; else they change it by blocks, applied in order: each has a passage,
-copied exactly with its indentation, long enough to hold what changes and be unique, and what
-replaces it. A block without a passage adds its text at the end, after an empty line. A last thought
-could be:
+copied exactly with its indentation, long enough to be unique, and what replaces it. A block without
+a passage adds its text at the end, after an empty line. A last thought could be:
 
 ```yaml
 current_thinking: |-
