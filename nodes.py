@@ -70,7 +70,7 @@ only what is wrong or unclear, or asked for and missing. The thought that execut
 without a `result`, and sets `next_thought_needed` to false; every other sets it to true. If a
 thought finds a Major Error, the Conclusion stays Pending: the next thought checks the correction.
 
-Language. Write in the language of the problem. Only the keys, the statuses, `Conclusion` and
+Language. Write in the language of the problem. Only the keys, statuses, `Conclusion` and
 "Evaluation of Thought N: Correct / Minor Issues / Major Error" are English.
 
 # Reply format
