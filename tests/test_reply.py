@@ -490,6 +490,12 @@ def test_a_text_whose_first_line_has_slipped_is_rejected_there(reject_edited, si
     assert "two spaces" in reason
 
 
+def test_below_a_key_without_a_value_nothing_begins_to_its_left(reject_edited):
+    reason = reject_edited("result: x = 2", "sub_steps:\n   - description: B")
+    assert "line 8:" in reason
+    assert "column" in reason
+
+
 @pytest.mark.parametrize("lines", ["     date\n  Dear", "        date\n    Dear"])
 def test_a_text_that_may_be_meant_to_begin_deeper_is_told_its_sign(reject_edited, lines):
     assert "|2-" in reject_edited("  Some work.", lines)

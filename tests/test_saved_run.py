@@ -648,7 +648,7 @@ SLIPS = {
     "a key that has slipped": (STATUS, "     status: Done", "'status: Done' begins in a column in which no key begins"),
     "a step that is too deep": (f"  {LAST_STEP}", f"   {LAST_STEP}", "begins in a column in which no item"),
     "a note before a key": ("    result: |-", "    todo: x\n     result: |-", "has a value, but the next line is"),
-    "a colon in a value": (RESULT, "result: 148: that is it", "|-"),
+    "a colon in a value": (RESULT, "result: 148: that is it", "leave '148: that is it' as it is"),
     "a step without its first key": (LAST_STEP, "  status: Done", "'status' is given twice"),
     "a first line that is deeper": ("      x = 2", "         x = 2\n      y = 1", "|2-"),
 }
