@@ -4,6 +4,7 @@ import faulthandler
 import logging
 import os
 import pathlib
+import shlex
 import signal
 import subprocess
 import sys
@@ -107,6 +108,16 @@ def run(capsys):
         return Run(status, out, err, model.prompts if model else [])
 
     return run_main
+
+
+@pytest.fixture
+def command(run):
+    """command("--step -q", replies) is `python main.py --step -q`. After the last reply, the model fails."""
+
+    def run_line(line, replies=()):
+        return run(*shlex.split(line), replies=replies)
+
+    return run_line
 
 
 def run_python(*arguments, input=None, **environment):

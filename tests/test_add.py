@@ -1,7 +1,5 @@
 """Something is said to a run, solved or not: it stands in the problem, and the next thought takes it up."""
 
-import shlex
-
 import pytest
 
 from tests.conftest import MAIN, all_files, run_python, saved_runs
@@ -13,16 +11,6 @@ PLAN_SHOWN = "- [Pending] (b)\n  - [Done] 1\n  - [Pending] 2\n- [Pending] Conclu
 ADDED = "\n\nHow many?\n\nAdded after Thought 2:\n\nAnd if not?\n\n"
 STEP = "- [Pending] What was added after Thought 2\n"
 NEXT = [reply(3), end(4)]
-
-
-@pytest.fixture
-def command(run):
-    """command("--step", replies) is `python main.py --step`."""
-
-    def run_line(line, replies=()):
-        return run(*shlex.split(line), replies=replies)
-
-    return run_line
 
 
 @pytest.fixture

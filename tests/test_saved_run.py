@@ -31,16 +31,6 @@ REPLIES = [
 
 
 @pytest.fixture
-def command(run):
-    """command("--step -q", replies) is `python main.py --step -q`. After the last reply, the model fails."""
-
-    def run_line(line, replies=()):
-        return run(*shlex.split(line), replies=replies)
-
-    return run_line
-
-
-@pytest.fixture
 def whole(command, clock):
     """A run that is solved in one go, in whole.yaml. (The clock stands still, so that files can be compared.)"""
     return command("--run whole.yaml", REPLIES)
