@@ -138,12 +138,12 @@ def read_problem(option, argument):
                 argument = standard_input.read().rstrip("\n")
         argument.encode()  # Raises UnicodeError for bytes that are not UTF-8.
         problem = argument.replace("\r\n", "\n")
-        validate_problem(problem)
+        validate_problem(problem, name=option)
         return problem
     except (OSError, UnicodeError) as error:
         raise RunFailed(f"{option} cannot be read: {error}. It must be UTF-8, and so must the locale.") from None
     except ValueError as error:
-        raise RunFailed(f"{option}: {error}.") from None
+        raise RunFailed(f"{error}.") from None
 
 
 # The run

@@ -110,8 +110,8 @@ def test_what_is_added_can_come_from_standard_input(solved):
 
 
 @pytest.mark.parametrize("line, named", [
-    ("--add ' '", "--add: "),
-    ("--add 'a\x0cb'", "--add: "),
+    ("--add ' '", "--add is blank"),
+    ("--add 'a\x0cb'", "--add has"),
     ("--add x --problem y", "--problem"),
     ("--add x --show", "--show"),
     ("--add x --after 3", "--after 3"),

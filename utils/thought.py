@@ -43,13 +43,13 @@ CONCLUSION = re.compile(r"[\W\d_]*conclusion\s*([^\w\s]|_|\Z)", re.IGNORECASE)
 # What a user says
 
 
-def validate_problem(problem):
-    """Raise ValueError unless a problem, or what is added to one, can be thought on, saved and shown. It is a str."""
-    if not problem.strip():
-        raise ValueError("the problem is blank")
-    control = CONTROL_CHARACTER.search(problem)
+def validate_problem(text, name="the problem"):
+    """Raise ValueError unless a problem, or what is added to one, can be thought on, saved and shown. text: str."""
+    if not text.strip():
+        raise ValueError(f"{name} is blank")
+    control = CONTROL_CHARACTER.search(text)
     if control:
-        raise ValueError(f"the problem has the control character {control[0]!r}; take it out")
+        raise ValueError(f"{name} has the control character {control[0]!r}; take it out")
 
 
 def add_to_problem(shared, text):
