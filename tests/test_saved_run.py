@@ -603,7 +603,7 @@ def test_a_fault_of_a_thought_is_said_with_its_number_and_harms_no_start_before(
     message = refuse("--resume whole.yaml")
     assert message.startswith(f"whole.yaml: {place}")
     assert named in message
-    assert f"--after {int(place[8]) - 1} " in message
+    assert f"--after {int(place[8]) - 1}." in message
     assert command("--resume whole.yaml --after 2 --step", REPLIES[2:]).status == 0
 
 
@@ -638,7 +638,7 @@ SLIPS = {
     "a key that has slipped": (STATUS, "     status: Done", "'status: Done' begins in a column in which no key begins"),
     "a step that is too deep": (f"  {LAST_STEP}", f"   {LAST_STEP}", "begins in a column in which no item"),
     "a note before a key": ("    result: |-", "    todo: x\n     result: |-", "has a value, but the next line is"),
-    "a colon in a value": (RESULT, "result: 148: that is it", "leave '148: that is it' as it is"),
+    "a colon in a value": (RESULT, "result: 148: that is it", "leave 'result: 148: that is it' as it is"),
     "a step without its first key": (LAST_STEP, "  status: Done", "'status' is given twice"),
     "a first line that is deeper": ("      x = 2", "         x = 2\n      y = 1", "|2-"),
 }

@@ -66,7 +66,8 @@ def read_mapping(node):
         key = key_node.value
         line = line_of(key_node)
         if key in fields:
-            refuse(line, f"the key {quote(key)} is given twice in one place; each item of a list begins with `- `")
+            rule = "take one out, or begin the next item of a list with `- `"
+            refuse(line, f"the key {quote(key)} is given twice in one place; {rule}")
         fields[key] = read_node(value_node, line)
     return fields
 

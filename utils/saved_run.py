@@ -145,7 +145,7 @@ def decode(content):
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise InvalidThought(f"line {line}: it is not UTF-8; save the file in this encoding") from None
+        raise InvalidThought(f"line {line}: it is not UTF-8; save the file as UTF-8") from None
 
 
 def read_thoughts(saved):
@@ -158,7 +158,7 @@ def read_thoughts(saved):
                 refuse(field.line, "no thought may follow one that ends the run, with all its steps Done")
             thought = read_thought(field, number, [], solution, SAVED_KEYS)  # A saved plan is complete.
         except InvalidThought as error:
-            way_out = f"; --after {number - 1} takes only the thoughts before it" if thoughts else ""
+            way_out = f"; mend it, or take only the thoughts before it with --after {number - 1}" if thoughts else ""
             raise InvalidThought(f"Thought {number}: {error}{way_out}") from None
         thoughts.append(thought)
         solution = solution_after(thought, solution)

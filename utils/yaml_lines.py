@@ -66,7 +66,8 @@ def check_form(line):
     if not line.key and not line.item:
         refuse(line.number, f"{quote(line.text)} is neither {KEY} nor a part of a text; {TEXT_RULE}")
     if not VALUE.fullmatch(line.value):
-        refuse(line.number, f"YAML would not leave {quote(line.value)} as it is; {TEXT_RULE}")
+        signs = "a comment, a colon or another of its signs"
+        refuse(line.number, f"YAML would not leave {quote(line.text)} as it is ({signs}); {TEXT_RULE}")
 
 
 def check_tab(line):
@@ -87,7 +88,7 @@ def check_column(line, columns, can_open):
         kind = "item" if line.item else "key"
         above = max(still_open.values(), default=1)
         place = f"a column in which no {kind} begins above it since line {above}"
-        refuse(line.number, f"{quote(line.text)} begins in {place}")
+        refuse(line.number, f"{quote(line.text)} begins in {place}; move it, with all that belongs to it, or that line")
     still_open[place] = line.number
     if line.item and line.key:
         still_open[line.column, False] = line.number
@@ -99,7 +100,8 @@ def take_text(line, lines):
     if not line.value or not lines or lines[0].depth <= line.column:
         return
     if not line.value.startswith("|"):
-        refuse(line.number, f"{quote(line.text)} has a value, but the next line is deeper; {TEXT_RULE}")
+        rule = "take that out, or begin a text with |-"
+        refuse(line.number, f"{quote(line.text)} has a value, but the next line is deeper; {rule}")
     first = lines[0]
     digit = line.value.strip("|+-")  # of "|2-"
     depth = line.column + int(digit) if digit else first.depth
@@ -118,5 +120,5 @@ def check_end(end, line, first, hint):
     check_tab(end)
     is_item = end.item and end.depth < line.column
     if not end.key and not is_item:
-        text = f"the text that begins in line {first.number}; indent it as deep as that, or take it out{hint}"
+        text = f"the text that begins in line {first.number}; make it a key, indent it, or take it out{hint}"
         refuse(end.number, f"{quote(end.text)} is neither {KEY} nor as deep as {text}")
