@@ -94,6 +94,11 @@ def test_one_addition_follows_the_other(command, solved):
     assert "- [Pending] What was added after Thought 4\n" in prompt
 
 
+def test_a_command_that_failed_can_be_given_again_and_adds_its_words_once(command, solved):
+    first = command("--add 'And if not?'", [])
+    assert command("--add 'And if not?'", []).prompts == first.prompts
+
+
 def test_quiet_prints_the_new_solution(command, solved):
     assert command("--add 'And if not?' -q", [reply(3, solution="No."), end(4)]).out == "No.\n"
 

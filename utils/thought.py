@@ -61,6 +61,8 @@ def add_to_problem(shared, text):
     number = len(thoughts)
     if thoughts:
         text = f"Added after Thought {number}:\n\n{text}"
+    if shared["problem"].endswith(f"\n\n{text}"):
+        return  # It was said before, by a command that failed and is given again.
     shared["problem"] += f"\n\n{text}"
     if is_solved(thoughts) or solution_so_far(thoughts):
         reopen(thoughts[-1], f"What was added after Thought {number}")
