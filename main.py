@@ -157,7 +157,9 @@ def act(args, run, node):
     if args.show is not None:
         return show(args, run)
     if args.show_prompt:
-        return show_prompt(run, node)
+        prep_res = node.prep(run.shared)
+        print_text(build_prompt(prep_res, format_turn(prep_res)))
+        return 0, ""
     trace_output = io.StringIO() if args.quiet else sys.stdout
     with contextlib.redirect_stdout(trace_output):
         think(args, run, node)
@@ -174,12 +176,6 @@ def show(args, run):
     if is_solved(run.thoughts):
         return 0, ""
     return 1, f"Not finished after {run.count_thoughts()}: the solution is missing or not checked."
-
-
-def show_prompt(run, node):
-    prep_res = node.prep(run.shared)
-    print_text(build_prompt(prep_res, format_turn(prep_res)))
-    return 0, ""
 
 
 def think(args, run, node):
@@ -273,11 +269,11 @@ def build_parser():
     add("--problem", metavar="TEXT", default=DEFAULT_PROBLEM, help="the problem; - reads it from standard input")
     add("--model", metavar="NAME", help=f"the model (default: OPENAI_MODEL, the resumed run's, or {DEFAULT_MODEL})")
     add("--max-thoughts", metavar="N", type=int, default=MAX_THOUGHTS, help="N thoughts at most (default: %(default)s)")
-    add("--run", metavar="FILE", type=pathlib.Path, help=f"save the run in this new file (default: one in {FOLDER}/)")
+    add("--run", metavar="FILE", type=pathlib.Path, help=f"save the run in FILE (default: in {FOLDER}/, or the one resumed)")
     saved_run = {"metavar": "FILE", "nargs": "?", "type": pathlib.Path, "const": LATEST}
     add("--resume", **saved_run, help=f"continue this run (default: the latest in {FOLDER}/)")
     add("--after", metavar="N", type=int, help="take only the first N thoughts of the saved run, to show or continue")
-    add("--add", metavar="TEXT", help="say something to the saved run, solved or not, and think on as a new run")
+    add("--add", metavar="TEXT", help="say this to the saved run in a new run; - reads it from standard input")
     add("--step", action="store_true", help="think one thought and stop")
     add("--show", **saved_run, help=f"print this saved run (default: the latest in {FOLDER}/) and stop")
     output = parser.add_mutually_exclusive_group()
@@ -288,7 +284,7 @@ def build_parser():
 
 
 def set_up_output(verbose):
-    """A file or a pipe gets UTF-8; stderr shows our messages and, if verbose, turns and replies."""
+    """A file or a pipe gets UTF-8; stderr shows our messages, the client's, and, if verbose, turns and replies."""
     if not is_terminal(sys.stdout) and "PYTHONIOENCODING" not in os.environ:
         with contextlib.suppress(AttributeError):  # A notebook has another stdout.
             sys.stdout.reconfigure(encoding="utf-8")

@@ -30,9 +30,5 @@ def quote(text):
 
 def show_unprintable(text):
     """The text with what a terminal would obey or would not show, such as a no-break space, written as \\xa0."""
-    return re.sub(r"[^\n\t -~]", show_character, text)
-
-
-def show_character(found):
-    character = found[0]
-    return character if character.isprintable() else repr(character).strip("'")
+    shown = (c if c.isprintable() or c in "\n\t" else repr(c).strip("'") for c in text)
+    return "".join(shown)

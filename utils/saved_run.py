@@ -135,7 +135,7 @@ def read_run(content, count=None):
     if not isinstance(saved, list):
         refuse(given["thoughts"].line, "thoughts is not a list of thoughts")
     if count is not None and not 0 <= count <= len(saved):
-        raise InvalidThought(f"--after {count} is impossible, it can be from 0 to {len(saved)}")
+        raise InvalidThought(f"--after {count} is impossible; it can be from 0 to {len(saved)}")
     thoughts = read_thoughts(saved[:count])
     return {"problem": problem, "thoughts": thoughts}, last_model(saved)
 
