@@ -196,7 +196,7 @@ class ChainOfThoughtNode(Node):
     """
 
     def __init__(self, max_thoughts=MAX_THOUGHTS, save=None, call_llm=call_llm):
-        super().__init__()  # One try by PocketFlow, which would try again after a bug, too: exec has tries of its own.
+        super().__init__()  # PocketFlow tries once: it would try again after a bug, too. exec has tries of its own.
         self.max_thoughts = max_thoughts
         self.save = save
         self.call_llm = call_llm

@@ -132,6 +132,6 @@ def test_what_cannot_be_added_is_refused_and_nothing_is_written(command, solved,
 
 
 def test_a_program_can_add_to_its_shared_store():
-    shared = {"problem": "How many?", "thoughts": []}
+    shared = {"problem": "How many?"}
     add_to_problem(shared, "At once.")
     assert shared == {"problem": "How many?\n\nAt once.", "thoughts": []}

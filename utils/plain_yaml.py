@@ -52,7 +52,7 @@ def read_node(node, line):
     """The Field of a YAML node. line: that of its key or, in a list, its own."""
     value = None
     if isinstance(node, yaml.SequenceNode):
-        value = [read_node(item, line_of(item)) for item in node.value]
+        value = [read_node(item, item.start_mark.line + 1) for item in node.value]
     elif isinstance(node, yaml.MappingNode):
         value = read_mapping(node)
     elif node and node.value.strip() and (node.style or node.value not in NULLS):
@@ -64,16 +64,12 @@ def read_mapping(node):
     fields = {}
     for key_node, value_node in node.value:
         key = key_node.value
-        line = line_of(key_node)
+        line = key_node.start_mark.line + 1
         if key in fields:
             rule = "take one out, or begin the next item of a list with `- `"
             refuse(line, f"the key {quote(key)} is given twice in one place; {rule}")
         fields[key] = read_node(value_node, line)
     return fields
-
-
-def line_of(node):
-    return node.start_mark.line + 1
 
 
 # Reading Fields. `name` says in a reason what is read.

@@ -7,7 +7,7 @@ REMOVED = "removed"  # in the place of the status of a step that is gone
 
 
 class PlanLine(typing.NamedTuple):
-    """A line of a plan, the status of its step, and whether the plan before has no such line below the same parents."""
+    """A line of a plan; the status of its step, or REMOVED; and whether the plan before did not have it at this place."""
 
     text: str
     status: str
@@ -58,8 +58,7 @@ def indent(line, path):
 
 
 def simple_line(step):
-    description = one_line(step["description"])
-    return f"- [{step['status']}] {description}"
+    return f"- [{step['status']}] {one_line(step['description'])}"
 
 
 def full_line(step):

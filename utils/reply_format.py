@@ -39,7 +39,8 @@ def read_reply(reply, number, plan_before, solution_before, is_last_allowed):
 def check_new_thought(thought, solution_before, is_last_allowed):
     """The rules for a thought that a model has just sent: a saved one is taken as it is. Raises InvalidThought."""
     for evaluation in evaluations(thought):
-        is_heading = evaluation.is_heading and evaluation.number in judged_thoughts(thought)  # "## Evaluation of ..."
+        # "## Evaluation of Thought 1" above the line with the verdict
+        is_heading = evaluation.is_heading and evaluation.number in judged_thoughts(thought)
         if not evaluation.verdict and not is_heading:
             line = quote(evaluation.line)
             raise InvalidThought(f"{line} has no verdict behind the number: Correct, Minor Issues or Major Error")

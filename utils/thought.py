@@ -20,6 +20,7 @@ from utils.plan_format import one_line, walk
 from utils.solution import apply_changes
 
 REQUIRED_KEYS = ("current_thinking", "planning", "next_thought_needed")
+# The prompt does not name thought_number, but a model may follow the headings of the thoughts.
 REPLY_KEYS = ("thought_number", *REQUIRED_KEYS, "solution", "solution_changes")
 SAVED_KEYS = (*REPLY_KEYS, "cost")
 REQUIRED_STEP_KEYS = ("description", "status")
@@ -31,7 +32,7 @@ CORRECT, MINOR, MAJOR = VERDICTS = ("Correct", "Minor Issues", "Major Error")
 # "Evaluation of Thought 2: Correct - ...", "- EVALUATION of **Thought 2** -- major error", "## Evaluation of Thought 2"
 EVALUATION = re.compile(rf"""
     [\W_]* evaluation [\W_]+ of [\W_]+ thoughts? [\W_]+
-    (?P<number> \d{{1,9}} ) (?!\d)                                        # No thought has a longer one.
+    (?P<number> \d{{1,9}} )                                               # No thought has a longer one.
     ( [\W_]+ (?P<verdict> {'|'.join(map(re.escape, VERDICTS))} ) (?![^\W_])   # if it comes next, as whole words
     | (?P<heading> [\W_]* \Z )                                           # if nothing comes behind the number
     )?""", re.VERBOSE | re.IGNORECASE)
@@ -57,7 +58,7 @@ def add_to_problem(shared, text):
 
     It becomes a part of the problem. Where there is a solution already, a new step sees to it that it is taken up.
     """
-    thoughts = shared["thoughts"]
+    thoughts = shared.setdefault("thoughts", [])
     number = len(thoughts)
     if thoughts:
         text = f"Added after Thought {number}:\n\n{text}"
@@ -136,7 +137,7 @@ def complete_plan(plan, plan_before):
         left[path].append(step)
     new_steps = []
     for step, path in walk(plan):
-        if left[path]:  # The walk goes on through the sub-steps that this gives a step, so they are used up by it.
+        if left[path]:  # The walk goes on into the sub-steps that complete_step gives a step: no other gets them.
             complete_step(step, left[path].pop(0))
         else:
             new_steps.append((step, path))
@@ -163,7 +164,7 @@ def complete_step(step, before):
         kept.pop("mark", None)
     fields = {**kept, **step}
     step.clear()
-    step.update({key: fields[key] for key in STEP_KEYS if fields.get(key)})  # in this order
+    step.update({key: fields[key] for key in STEP_KEYS if fields.get(key)})  # in this order, and no empty sub_steps
 
 
 # The evaluations
@@ -218,7 +219,7 @@ def solution_after(thought, solution_before):
 
 
 def solution_so_far(thoughts):
-    """The solution, str or None, after a list of thoughts."""
+    """The solution after a list of thoughts: a str, None if none was written, or "" if changes have emptied it."""
     solution = None
     for thought in thoughts:
         solution = solution_after(thought, solution)

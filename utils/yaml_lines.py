@@ -87,8 +87,8 @@ def check_column(line, columns, can_open):
     if place not in still_open and not (can_open and still_open == columns):
         kind = "item" if line.item else "key"
         above = max(still_open.values(), default=1)
-        place = f"a column in which no {kind} begins above it since line {above}"
-        refuse(line.number, f"{quote(line.text)} begins in {place}; move it, with all that belongs to it, or that line")
+        where = f"a column in which no {kind} begins above it since line {above}"
+        refuse(line.number, f"{quote(line.text)} begins in {where}; move it, with all that belongs to it, or that line")
     still_open[place] = line.number
     if line.item and line.key:
         still_open[line.column, False] = line.number
@@ -96,7 +96,7 @@ def check_column(line, columns, can_open):
 
 
 def take_text(line, lines):
-    """Take the lines of the text that a line begins, all as deep as the first: at an odd depth, that has slipped."""
+    """Take the lines of the text that a line begins: none is less deep than the first, which has slipped if it is odd."""
     if not line.value or not lines or lines[0].depth <= line.column:
         return
     if not line.value.startswith("|"):
@@ -116,7 +116,10 @@ def take_text(line, lines):
 
 
 def check_end(end, line, first, hint):
-    """Check that the Line behind a text has not slipped out of it: it is a key, or an item to the left of its key."""
+    """Check that the Line behind a text has not slipped out of it: it is a key, or an item to the left of its key.
+
+    Another would be refused anyway, but only here can the reason name the text.
+    """
     check_tab(end)
     is_item = end.item and end.depth < line.column
     if not end.key and not is_item:
