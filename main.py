@@ -51,7 +51,7 @@ def main(argv=None, call_llm=None):
     try:
         check_options(args, parser)
         run = open_run(args)
-    except RunFailed as failure:  # The arguments ask for what cannot be done.
+    except (RunFailed, OSError) as failure:  # The arguments ask for what cannot be done.
         log.error(failure)
         return 2
     except KeyboardInterrupt:
@@ -269,7 +269,7 @@ def build_parser():
     add("--problem", metavar="TEXT", default=DEFAULT_PROBLEM, help="the problem; - reads it from standard input")
     add("--model", metavar="NAME", help=f"the model (default: OPENAI_MODEL, the resumed run's, or {DEFAULT_MODEL})")
     add("--max-thoughts", metavar="N", type=int, default=MAX_THOUGHTS, help="N thoughts at most (default: %(default)s)")
-    add("--run", metavar="FILE", type=pathlib.Path, help=f"save the run in FILE (default: in {FOLDER}/, or the one resumed)")
+    add("--run", metavar="FILE", type=pathlib.Path, help=f"save it in FILE (default: in {FOLDER}/, or the one resumed)")
     saved_run = {"metavar": "FILE", "nargs": "?", "type": pathlib.Path, "const": LATEST}
     add("--resume", **saved_run, help=f"continue this run (default: the latest in {FOLDER}/)")
     add("--after", metavar="N", type=int, help="take only the first N thoughts of the saved run, to show or continue")

@@ -330,9 +330,8 @@ def make_reply(answer, seconds):
 
 def format_rejection(reason, reply):
     """The end of the turn after a rejected reply, with the reply, unless it is empty or cannot be mended."""
-    demand = "new reply"
-    if reply.text.strip() and not reply.fault:
-        demand = "same reply"
+    is_whole = reply.text.strip() and not reply.fault
+    demand = "same reply" if is_whole else "new reply"
     sentences = f"\n\n{REJECTION['reason']}\n{REJECTION[demand]}"
     return fill_in(sentences, {"{reason}": reason, "{reply}": reply.text})
 

@@ -94,9 +94,11 @@ def test_one_addition_follows_the_other(command, solved):
     assert "- [Pending] What was added after Thought 4\n" in prompt
 
 
-def test_a_command_that_failed_can_be_given_again_and_adds_its_words_once(command, solved):
-    first = command("--add 'And if not?'", [])
-    assert command("--add 'And if not?'", []).prompts == first.prompts
+def test_other_words_before_the_next_thought_need_no_step_of_their_own(command, solved):
+    command("--add 'And if not?'", [])
+    [prompt] = command("--add 'And if so?'", []).prompts
+    assert f"{ADDED}Added after Thought 2:\n\nAnd if so?\n\n" in prompt
+    assert f"The plan:\n\n- [Done] Solve\n{STEP}- [Pending] Conclusion\n" in prompt
 
 
 def test_quiet_prints_the_new_solution(command, solved):

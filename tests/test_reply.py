@@ -278,9 +278,10 @@ def test_a_first_line_keeps_the_indentation_that_it_has_before_the_others(read_e
     assert thought["current_thinking"] == "   1\n  20"
 
 
-def test_empty_lines_around_a_text_do_not_count(read_edited):
-    thought = read_edited(THINKING, "|+\n\n  Some work.\n\n")
-    assert thought["current_thinking"] == "Some work."
+@pytest.mark.parametrize("lines", ["\n  # Some work.\n\n", "        \n\n  # Some work.\n    \n"])
+def test_empty_lines_around_a_text_do_not_count(read_edited, lines):
+    thought = read_edited(THINKING, f"|+\n{lines}")
+    assert thought["current_thinking"] == "# Some work."
 
 
 @pytest.mark.parametrize("written", ["42", "0.50", "1_000", "010", "12:30", "2026-02-30", "No", "=", "C#"])

@@ -15,6 +15,10 @@ NULLS = ("~", "null", "Null", "NULL", "None")
 CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
 
+# "description: |-" with empty lines behind it. PyYAML would take spaces in these for the indentation of the text.
+SIGN_AND_EMPTY_LINES = re.compile(r"(: +\|[-+]?) *\n[ \n]*\n")
+
+
 class Field(typing.NamedTuple):
     """A value, and the line of its key or, in a list, its own: int, from 1.
 
@@ -29,6 +33,7 @@ def load_yaml(text):
     """The Field of the YAML in a str. Raises InvalidThought, with the line, for what is no YAML or would be changed."""
     check_characters(text)
     check_lines(text)
+    text = SIGN_AND_EMPTY_LINES.sub(lambda found: found[1] + found[0].count("\n") * "\n", text)
     try:
         return read_node(yaml.compose(text, Loader=yaml.BaseLoader), line=1)
     except yaml.MarkedYAMLError as error:

@@ -7,7 +7,7 @@ REMOVED = "removed"  # in the place of the status of a step that is gone
 
 
 class PlanLine(typing.NamedTuple):
-    """A line of a plan; the status of its step, or REMOVED; and whether the plan before did not have it at this place."""
+    """A line of a plan; the status of its step, or REMOVED; and whether the plan before did not have it there."""
 
     text: str
     status: str

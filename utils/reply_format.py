@@ -38,9 +38,9 @@ def read_reply(reply, number, plan_before, solution_before, is_last_allowed):
 
 def check_new_thought(thought, solution_before, is_last_allowed):
     """The rules for a thought that a model has just sent: a saved one is taken as it is. Raises InvalidThought."""
+    judged = judged_thoughts(thought)
     for evaluation in evaluations(thought):
-        # "## Evaluation of Thought 1" above the line with the verdict
-        is_heading = evaluation.is_heading and evaluation.number in judged_thoughts(thought)
+        is_heading = evaluation.is_heading and evaluation.number in judged  # above the line with the verdict
         if not evaluation.verdict and not is_heading:
             line = quote(evaluation.line)
             raise InvalidThought(f"{line} has no verdict behind the number: Correct, Minor Issues or Major Error")

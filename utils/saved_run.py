@@ -200,7 +200,7 @@ def require_regular_file(path):
 
 
 def latest_path():
-    """The run in FOLDER that was written last. Raises RunFailed."""
+    """The run in FOLDER that was written last. Raises RunFailed, or OSError if it may not be looked for."""
     runs = [path for path in FOLDER.glob("[!.]*.yaml") if path.is_file()]
     if not runs:
         raise RunFailed(f"No run was found in {FOLDER.absolute()}.")

@@ -27,7 +27,7 @@ def read_changes(text):
     changes = []
     lines = iter(text.split("\n"))
     for line in lines:
-        if is_empty(line):
+        if not line.strip():
             continue
         if line.rstrip() not in SEARCH:
             raise InvalidThought(FAULTY_BLOCKS)
@@ -97,15 +97,10 @@ def take_out(solution, start, end):
     before, after = solution[:start], solution[end:]
     start_of_line = before.rpartition("\n")[2]
     rest_of_line, _, lines_after = after.partition("\n")
-    if not is_empty(start_of_line + rest_of_line):
+    if (start_of_line + rest_of_line).strip():
         return trim(before + after)  # a part of a line
     lines_before = before.removesuffix(start_of_line)
     line_before = lines_before.removesuffix("\n").rpartition("\n")[2]
-    if is_empty(line_before):
+    if not line_before.strip():
         lines_after = trim(lines_after)
     return trim(lines_before + lines_after)
-
-
-def is_empty(line):
-    return not line.strip()
-

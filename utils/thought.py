@@ -56,17 +56,17 @@ def validate_problem(text, name="the problem"):
 def add_to_problem(shared, text):
     """Say something to the run in a shared store: a hint, a correction, a further question. text: str.
 
-    It becomes a part of the problem. Where there is a solution already, a new step sees to it that it is taken up.
+    It becomes a part of the problem. Where there is a solution already, a new step sees to it that it is taken up: one
+    for all that is added after the same thought.
     """
     thoughts = shared.setdefault("thoughts", [])
     number = len(thoughts)
     if thoughts:
         text = f"Added after Thought {number}:\n\n{text}"
-    if shared["problem"].endswith(f"\n\n{text}"):
-        return  # It was said before, by a command that failed and is given again.
     shared["problem"] += f"\n\n{text}"
-    if is_solved(thoughts) or solution_so_far(thoughts):
-        reopen(thoughts[-1], f"What was added after Thought {number}")
+    step = f"What was added after Thought {number}"
+    if next_step(last_plan(thoughts)) != step and (is_solved(thoughts) or solution_so_far(thoughts)):
+        reopen(thoughts[-1], step)
 
 
 def reopen(thought, description):
@@ -141,11 +141,6 @@ def complete_plan(plan, plan_before):
             complete_step(step, left[path].pop(0))
         else:
             new_steps.append((step, path))
-    complete_moved_steps(new_steps, left)
-
-
-def complete_moved_steps(new_steps, left):
-    """Complete the steps that were below other parents before. left: {path: steps} of the plan before."""
     by_description = collections.defaultdict(list)
     for path, steps in left.items():
         by_description[path[-1]] += steps
@@ -227,8 +222,9 @@ def solution_so_far(thoughts):
 
 
 def is_written_anew(thoughts):
-    """Whether the last of the thoughts writes a solution in the place of one that stood before it."""
-    return "solution" in thoughts[-1] and bool(solution_so_far(thoughts[:-1]))
+    """Whether the last of the thoughts writes a solution in the place of another that stood before it."""
+    *earlier, thought = thoughts
+    return "solution" in thought and solution_so_far(earlier) not in (None, "", thought["solution"])
 
 
 def final_solution(thoughts):

@@ -17,12 +17,12 @@ KEY = "a key, such as `status: Done`,"
 DEEP_TEXT_RULE = "; a text whose first line is deeper than the others begins with |2-"
 
 # "- description: |-", "planning:", "- Conclusion", but a "Note: x" or a "def f(x):" has no key.
-LINE = re.compile(r" *(?P<item>(- +)?)(?P<key>([a-z_]+:( +|$))?)(?P<value>.*)")
+LINE = re.compile(r" *(?P<text>(?P<item>(- +)?)(?P<key>([a-z_]+:( +|$))?)(?P<value>.*))")
 
 # A value that YAML leaves as it is. Others are comments, tags, texts over several lines and the like.
 VALUE = re.compile(r"""
                                         # nothing: a list follows, or the value is not given
-    | \|[-+]?[1-9]?[-+]?                # "|-", or "|2-" before a text that begins with spaces or an empty line
+    | \|([-+]?[1-9]?|[1-9][-+])         # "|-", or "|2-" before a text that begins with spaces or an empty line
     | \[\]                              # no sub-steps
     | "[^"\\]*" | '([^']|'')*'          # a quoted text; YAML would change a backslash in double quotes
     | (?!.*(\s\#|:\s|:$)) (?!-(\s|$))   # a plain text, but not "x # y", "x: y", "x:" or "- x"
@@ -40,8 +40,7 @@ class Line:
     def __init__(self, number, line):
         parts = LINE.fullmatch(line.rstrip(" "))
         self.number = number
-        self.text = line.strip(" ")
-        self.item, self.key, self.value = parts.group("item", "key", "value")
+        self.text, self.item, self.key, self.value = parts.group("text", "item", "key", "value")
         self.depth = parts.start("item")
         self.column = parts.start("key")
 
@@ -62,17 +61,13 @@ def check_lines(text):
 
 def check_form(line):
     """Check that a line is a key or an item of a list, with a value that YAML leaves as it is."""
-    check_tab(line)
+    if "\t" in line.text:
+        refuse(line.number, "it has a tab outside of a block literal; use spaces")
     if not line.key and not line.item:
         refuse(line.number, f"{quote(line.text)} is neither {KEY} nor a part of a text; {TEXT_RULE}")
     if not VALUE.fullmatch(line.value):
         signs = "a comment, a colon or another of its signs"
         refuse(line.number, f"YAML would not leave {quote(line.text)} as it is ({signs}); {TEXT_RULE}")
-
-
-def check_tab(line):
-    if "\t" in line.text:
-        refuse(line.number, "it has a tab outside of a block literal; use spaces")
 
 
 def check_column(line, columns, can_open):
@@ -96,7 +91,7 @@ def check_column(line, columns, can_open):
 
 
 def take_text(line, lines):
-    """Take the lines of the text that a line begins: none is less deep than the first, which has slipped if it is odd."""
+    """Take the lines of the text that a line begins, at least as deep as the first. An odd depth is a slip of that."""
     if not line.value or not lines or lines[0].depth <= line.column:
         return
     if not line.value.startswith("|"):
@@ -118,10 +113,9 @@ def take_text(line, lines):
 def check_end(end, line, first, hint):
     """Check that the Line behind a text has not slipped out of it: it is a key, or an item to the left of its key.
 
-    Another would be refused anyway, but only here can the reason name the text.
+    Another would be refused anyway, but only here can the reason name the text. (Of a tab, check_form says more.)
     """
-    check_tab(end)
     is_item = end.item and end.depth < line.column
-    if not end.key and not is_item:
+    if not end.key and not is_item and "\t" not in end.text:
         text = f"the text that begins in line {first.number}; make it a key, indent it, or take it out{hint}"
         refuse(end.number, f"{quote(end.text)} is neither {KEY} nor as deep as {text}")
