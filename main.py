@@ -131,9 +131,9 @@ def find_file(path):
 def read_problem(option, argument):
     """The problem, or what is added to it, str. argument: a text, or "-" for standard input. Raises RunFailed."""
     try:
-        if argument == "-" and os.isatty(0):
-            log.warning("Type the text, and end it with Ctrl-D on a line of its own (on Windows: Ctrl-Z and Enter).")
         if argument == "-":
+            if os.isatty(0):
+                log.warning("Type the text, and end it with Ctrl-D on a line of its own (Windows: Ctrl-Z and Enter).")
             with open(0, encoding="utf-8-sig", closefd=False) as standard_input:
                 argument = standard_input.read().rstrip("\n")
         argument.encode()  # Raises UnicodeError for bytes that are not UTF-8.
@@ -175,7 +175,7 @@ def show(args, run):
         print_trace(trace_run(run.shared["problem"], run.thoughts))
     if is_solved(run.thoughts):
         return 0, ""
-    return 1, f"Not finished after {run.count_thoughts()}: the solution is missing or not checked."
+    return 1, f"Not finished after {run.length}: the solution is missing or not checked."
 
 
 def think(args, run, node):
@@ -193,9 +193,9 @@ def describe_end(args, run):
     if is_solved(run.thoughts):
         return 0, ""
     if len(run.thoughts) < args.max_thoughts:
-        return 0, f"Stopped after {run.count_thoughts()}."
-    message = f"The limit of {run.count_thoughts()} is reached."
-    if solution_so_far(run.thoughts) and run.is_saved():
+        return 0, f"Stopped after {run.length}."
+    message = f"The limit of {run.length} is reached."
+    if solution_so_far(run.thoughts) and run.is_saved:
         message = f"The solution so far may be unchecked. To print it: {command('--show', run.path, '-q')}\n{message}"
     return 1, message
 
@@ -211,9 +211,9 @@ def print_solution(solution):
 def finish(args, run, node, status, message):
     """Save what is not saved yet, say how the run has ended and how to go on, and sum up. Returns the exit status."""
     run.close()
-    if run.count_unsaved():
+    if run.unsaved_count:
         status = status or 1
-        message = message or f"Solved after {run.count_thoughts()}."
+        message = message or f"Solved after {run.length}."
     if message:
         level = logging.ERROR if status else logging.WARNING
         log.log(level, " ".join([message, *hints(args, run)]))
@@ -224,11 +224,11 @@ def finish(args, run, node, status, message):
 
 def hints(args, run):
     """Yield what follows a message: what is not saved, and a command that can be pasted."""
-    if run.count_unsaved():
-        yield f"Not saved: {format_count(run.count_unsaved(), 'thoughts')}."
-    if run.is_saved() and is_solved(run.thoughts):
+    if run.unsaved_count:
+        yield f"Not saved: {format_count(run.unsaved_count, 'thoughts')}."
+    if run.is_saved and is_solved(run.thoughts):
         yield "To print the run: " + command("--show", run.path)
-    elif run.has_file():
+    elif run.has_file:
         yield "To continue: " + command("--resume", run.path, *options_of_run(args, run))
 
 
@@ -253,8 +253,8 @@ def sum_up(args, run, node):
     costs = node.costs
     if args.show is not None:
         costs = [thought["cost"] for thought in run.thoughts if "cost" in thought]
-    thoughts = run.count_thoughts()
-    if run.is_saved():
+    thoughts = run.length
+    if run.is_saved:
         thoughts += f", saved in {run.path}"
     if costs:
         log.info(f"{thoughts}. This took {format_cost(add_costs(costs))}.")

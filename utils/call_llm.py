@@ -103,7 +103,7 @@ def read_content(message):
     content = message.get("content") or ""
     if isinstance(content, list):
         content = "".join(part.get("text") or "" for part in content)
-    return content.encode("utf-8", "replace").decode("utf-8")  # A lone surrogate cannot be encoded.
+    return content.encode(errors="replace").decode()  # A lone surrogate cannot be encoded.
 
 
 def find_fault(choice):

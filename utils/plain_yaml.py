@@ -5,7 +5,7 @@ import typing
 
 import yaml
 
-from utils.errors import InvalidThought, quote, refuse
+from utils.errors import quote, refuse
 from utils.yaml_lines import INDENTATION_RULE, TEXT_RULE, check_lines
 
 # Plain values that mean "not given".
@@ -39,8 +39,6 @@ def load_yaml(text):
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1
         refuse(line, f"here or above, the lines are not indented as a list of keys is; {TEXT_RULE}")
-    except RecursionError:
-        raise InvalidThought("its YAML is nested too deep") from None
 
 
 def check_characters(text):

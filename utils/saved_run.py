@@ -73,28 +73,32 @@ class SavedRun:
         try:
             self.write(format_run(shared))
         except OSError as error:
-            if self.count_unsaved() == 1:
+            if self.unsaved_count == 1:
                 log.warning(f"The run cannot be saved in {self.path}: {error.strerror}.")
 
     def close(self):
         """Save the run once more if a save has failed or was interrupted, or if its file is gone."""
-        if self.path and not self.is_saved():
+        if self.path and not self.is_saved:
             with contextlib.suppress(OSError):
                 self.write(format_run(self.shared))
 
-    def count_thoughts(self):
+    @property
+    def length(self):
         """Such as "2 thoughts"."""
         return format_count(len(self.thoughts), "thoughts")
 
-    def count_unsaved(self):
+    @property
+    def unsaved_count(self):
         return len(self.thoughts) - self.saved_count
 
+    @property
     def has_file(self):
         return self.path is not None and os.path.exists(self.path)
 
+    @property
     def is_saved(self):
         """Whether the run has a file that holds all its thoughts."""
-        return self.has_file() and not self.count_unsaved()
+        return self.has_file and not self.unsaved_count
 
     def write(self, content):
         """Write this content to the file, or to FILE-2 if the file is not as this run has left it."""

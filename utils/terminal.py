@@ -46,7 +46,9 @@ def print_text(text):
 def print_trace(blocks):
     """Print blocks of the trace, [[(line, style), ...], ...]: on a terminal wrapped and styled, elsewhere not."""
     for block in blocks:
-        lines = lay_out(block) if is_terminal(sys.stdout) else [line for line, _ in block]
+        lines = [line for line, _ in block]
+        if is_terminal(sys.stdout):
+            lines = lay_out(block)
         print_text("\n".join(lines) + "\n")
 
 

@@ -258,11 +258,13 @@ def flaws_of_last_thought(thoughts):
             flaw += ", and ends the run"
         form = f'"Evaluation of Thought {number - 1}: Correct", or Minor Issues, or Major Error'
         yield f"{flaw}: it has no line that begins with {form}."
-    if ends_run(thought) and finds_major_error(thought):
+    if not ends_run(thought):
+        return
+    if finds_major_error(thought):
         yield f"Thought {number} ends the run after a Major Error: its correction was not checked."
-    if ends_run(thought) and is_written_anew(thoughts):
+    if is_written_anew(thoughts):
         yield f"Thought {number} ends the run with a solution written anew, which was not checked."
-    if ends_run(thought) and solution_so_far(thoughts) is None:
+    if solution_so_far(thoughts) is None:
         yield f"Thought {number} ends the run without a `solution`: its thinking is shown instead."
 
 
