@@ -160,10 +160,11 @@ def act(args, run, node):
         prep_res = node.prep(run.shared)
         print_text(build_prompt(prep_res, format_turn(prep_res)))
         return 0, ""
-    trace_output = io.StringIO() if args.quiet else sys.stdout
-    with contextlib.redirect_stdout(trace_output):
+    if not args.quiet:
         think(args, run, node)
-    if args.quiet:
+    else:
+        with contextlib.redirect_stdout(io.StringIO()):
+            think(args, run, node)
         print_solution(final_solution(run.thoughts))
     return describe_end(args, run)
 

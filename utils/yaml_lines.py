@@ -66,8 +66,7 @@ def check_form(line):
     if not line.key and not line.item:
         refuse(line.number, f"{quote(line.text)} is neither {KEY} nor a part of a text; {TEXT_RULE}")
     if not VALUE.fullmatch(line.value):
-        signs = "a comment, a colon or another of its signs"
-        refuse(line.number, f"YAML would not leave {quote(line.text)} as it is ({signs}); {TEXT_RULE}")
+        refuse(line.number, f"YAML would not leave {quote(line.text)} as it is (`#`, a colon or the like); {TEXT_RULE}")
 
 
 def check_column(line, columns, can_open):
