@@ -269,14 +269,14 @@ def build_parser():
     add = parser.add_argument
     add("--problem", metavar="TEXT", default=DEFAULT_PROBLEM, help="the problem; - reads it from standard input")
     add("--model", metavar="NAME", help=f"the model (default: OPENAI_MODEL, the resumed run's, or {DEFAULT_MODEL})")
-    add("--max-thoughts", metavar="N", type=int, default=MAX_THOUGHTS, help="N thoughts at most (default: %(default)s)")
-    add("--run", metavar="FILE", type=pathlib.Path, help=f"save it in FILE (default: in {FOLDER}/, or the one resumed)")
+    add("--max-thoughts", metavar="N", type=int, default=MAX_THOUGHTS, help="stop after N thoughts (default: %(default)s)")
+    add("--run", metavar="FILE", type=pathlib.Path, help=f"save in FILE (default: in {FOLDER}/, or the one resumed)")
     saved_run = {"metavar": "FILE", "nargs": "?", "type": pathlib.Path, "const": LATEST}
-    add("--resume", **saved_run, help=f"continue this run (default: the latest in {FOLDER}/)")
+    add("--resume", **saved_run, help=f"continue the run in FILE (default: the latest in {FOLDER}/)")
     add("--after", metavar="N", type=int, help="take only the first N thoughts of the saved run, to show or continue")
     add("--add", metavar="TEXT", help="say this to the saved run in a new run; - reads it from standard input")
     add("--step", action="store_true", help="think one thought and stop")
-    add("--show", **saved_run, help=f"print this saved run (default: the latest in {FOLDER}/) and stop")
+    add("--show", **saved_run, help=f"print the run in FILE (default: the latest in {FOLDER}/) and stop")
     output = parser.add_mutually_exclusive_group()
     output.add_argument("-q", "--quiet", action="store_true", help="print the solution and nothing else")
     output.add_argument("--show-prompt", action="store_true", help="print the prompt of the next thought and stop")

@@ -187,7 +187,7 @@ class ChainOfThoughtNode(Node):
     says. (A reply that sets this to false while a step is open is rejected.)
 
     Shared store: "problem" str; "thoughts" list of thoughts, as in utils/thought.py; "current_thought_number" int;
-    "solution" str, or None until the run is over. Only "problem" need be given.
+    "solution" str, or None until the problem is solved. Only "problem" need be given.
 
     max_thoughts: the limit. save: None, or a function that is given the shared store after every thought. call_llm: a
     function from a prompt, str, to the reply: a str, None if it is empty, or a Reply, as in utils/call_llm.py.

@@ -30,7 +30,7 @@ def format_plan_for_prompt(plan):
 def compare_plans(plan, plan_before):
     """The lines of a plan, a list of PlanLines, with one at the end for each step of the plan before that is gone.
 
-    A step is gone if its description is nowhere in the plan. (The Conclusion never is.)
+    A step is gone if its description is nowhere in the plan. (The Conclusion and its sub-steps never are.)
     """
     lines_before = {(full_line(step), path) for step, path in walk(plan_before)}
     lines = []

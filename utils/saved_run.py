@@ -131,7 +131,7 @@ def format_run(shared):
 def read_run(content, count=None):
     """The shared store in the content of a file, bytes, and the model of its last thought, str or None.
 
-    count: read only the first `count` thoughts, whatever is wrong with the others. Raises InvalidThought.
+    count: read only the first `count` thoughts; the others need only be YAML. Raises InvalidThought.
     """
     given = read_fields(load_yaml(decode(content)), RUN_KEYS, RUN_KEYS, "a saved run")
     problem = read_verbatim(given["problem"], "problem")

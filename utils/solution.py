@@ -19,7 +19,7 @@ DIVIDER = ("=======",)
 REPLACE = (">>>>>>> REPLACE", ">>>>>>>")
 MARKERS = (*SEARCH, *DIVIDER, *REPLACE)
 
-FAULTY_BLOCKS = "solution_changes is not a row of whole SEARCH/REPLACE blocks; where that is hard, write solution whole"
+FAULTY_BLOCKS = "solution_changes is no sequence of SEARCH/REPLACE blocks; where that is hard, write solution whole"
 
 
 def read_changes(text):
@@ -88,7 +88,7 @@ def describe_miss(solution, passage, count):
     reason = f"the passage {quote(passage)} occurs {count} times in the solution; it must occur exactly once"
     is_near = "".join(passage.split()) in "".join(solution.split())
     if count == 0 and is_near:
-        reason += ", but with other spaces or line breaks it does"
+        reason += "; it is there only with other spaces or line breaks"
     return reason
 
 
