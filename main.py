@@ -269,8 +269,8 @@ def build_parser():
     add = parser.add_argument
     add("--problem", metavar="TEXT", default=DEFAULT_PROBLEM, help="the problem; - reads it from standard input")
     add("--model", metavar="NAME", help=f"the model (default: OPENAI_MODEL, the resumed run's, or {DEFAULT_MODEL})")
-    add("--max-thoughts", metavar="N", type=int, default=MAX_THOUGHTS, help="stop after N thoughts (default: %(default)s)")
-    add("--run", metavar="FILE", type=pathlib.Path, help=f"save in FILE (default: in {FOLDER}/, or the one resumed)")
+    add("--max-thoughts", metavar="N", type=int, default=MAX_THOUGHTS, help="N thoughts at most (default: %(default)s)")
+    add("--run", metavar="FILE", type=pathlib.Path, help=f"save in a new FILE (default: in {FOLDER}/, or the one resumed)")
     saved_run = {"metavar": "FILE", "nargs": "?", "type": pathlib.Path, "const": LATEST}
     add("--resume", **saved_run, help=f"continue the run in FILE (default: the latest in {FOLDER}/)")
     add("--after", metavar="N", type=int, help="take only the first N thoughts of the saved run, to show or continue")
