@@ -49,7 +49,7 @@ def main(argv=None, call_llm=None):
     args = parser.parse_args(argv)
     set_up_output(args.verbose)
     try:
-        check_options(args, parser)
+        require_compatible_options(args, parser)
         run = open_run(args)
     except (RunFailed, OSError) as failure:  # The arguments ask for what cannot be done.
         log.error(failure)
@@ -77,8 +77,8 @@ def main(argv=None, call_llm=None):
 # Before the run
 
 
-def check_options(args, parser):
-    """Raise RunFailed for options that contradict each other, and for the name of a run that would not be found."""
+def require_compatible_options(args, parser):
+    """Raise RunFailed for options that contradict each other, and for a name under which no run would be found."""
     changed = {name for name, value in vars(args).items() if value != parser.get_default(name)}
     if args.show is not None and changed - {"show", "after", "quiet"}:
         raise RunFailed("--show goes with --after and --quiet only.")
@@ -270,7 +270,7 @@ def build_parser():
     add("--problem", metavar="TEXT", default=DEFAULT_PROBLEM, help="the problem; - reads it from standard input")
     add("--model", metavar="NAME", help=f"the model (default: OPENAI_MODEL, the resumed run's, or {DEFAULT_MODEL})")
     add("--max-thoughts", metavar="N", type=int, default=MAX_THOUGHTS, help="N thoughts at most (default: %(default)s)")
-    add("--run", metavar="FILE", type=pathlib.Path, help=f"save in a new FILE (default: in {FOLDER}/, or the one resumed)")
+    add("--run", metavar="FILE", type=pathlib.Path, help=f"save in FILE (default: in {FOLDER}/, or the one resumed)")
     saved_run = {"metavar": "FILE", "nargs": "?", "type": pathlib.Path, "const": LATEST}
     add("--resume", **saved_run, help=f"continue the run in FILE (default: the latest in {FOLDER}/)")
     add("--after", metavar="N", type=int, help="take only the first N thoughts of the saved run, to show or continue")
