@@ -90,7 +90,7 @@ def read_fields(field, keys, required_keys, name):
             known = ", ".join(keys)
             refuse(fields[key].line, f"the key {quote(key)} is not one of {known}; {INDENTATION_RULE}")
     given = {key: fields[key] for key in fields if fields[key].value is not None}
-    first, *_ = fields.values()
+    first, *_ = fields.values()  # Its line is said for a key that is not there.
     for key in required_keys:
         if key not in given:
             refuse(fields.get(key, first).line, f"{key} of {name} is missing or blank")
