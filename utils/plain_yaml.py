@@ -70,7 +70,7 @@ def read_mapping(node):
         key = key_node.value
         line = key_node.start_mark.line + 1
         if key in fields:
-            rule = "take one out, or begin the next item of a list with `- `"
+            rule = "begin the next item of a list with `- `, or take one out"
             refuse(line, f"the key {quote(key)} is given twice in one place; {rule}")
         fields[key] = read_node(value_node, line)
     return fields

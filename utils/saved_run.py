@@ -159,7 +159,7 @@ def read_thoughts(saved):
     for number, field in enumerate(saved, 1):
         try:
             if is_solved(thoughts):
-                refuse(field.line, "no thought may follow one that ends the run, with all its steps Done")
+                refuse(field.line, "the thought before it has all steps Done; set one to Pending, or take this out")
             thought = read_thought(field, number, [], solution, SAVED_KEYS)  # A saved plan is complete.
         except InvalidThought as error:
             way_out = f"; mend it, or take only the thoughts before it with --after {number - 1}" if thoughts else ""
