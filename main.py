@@ -180,7 +180,7 @@ def show(args, run):
 
 
 def think(args, run, node):
-    """Print the thoughts so far, and think until the end. With --step, think and print one thought alone."""
+    """Print the thoughts so far, and think until the end; with --step, think one more thought and print that alone."""
     if not args.step or not run.thoughts:
         print_trace(trace_run(run.shared["problem"], run.thoughts))
     if args.step:

@@ -206,6 +206,7 @@ def fail(serve, run):
         assert len(endpoint.requests) == 1 + len(answers)
         assert "\nThought 1" in result.out
         assert ".." not in result.err
+        assert ": ." not in result.err
         assert result.err.endswith(f" --resume {saved_runs()[0]}\n")
         return one_line(result.err)
 

@@ -82,7 +82,7 @@ def read_mapping(node):
 def read_fields(field, keys, required_keys, name):
     """The Fields of a mapping that are not blank. keys: those that may be there."""
     fields = field.value
-    if not isinstance(fields, dict) or not fields:
+    if not isinstance(fields, dict):
         known = ", ".join(required_keys)
         refuse(field.line, f"{name} must have the keys {known}, each on a line of its own; {INDENTATION_RULE}")
     for key in fields:

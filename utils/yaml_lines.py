@@ -84,7 +84,7 @@ def check_column(line, columns, can_open):
         where = f"a column in which no {kind} begins above it since line {above}"
         refuse(line.number, f"{quote(line.text)} begins in {where}; move it, with all that belongs to it, or that line")
     still_open[place] = line.number
-    if line.item and line.key:
+    if line.key:
         still_open[line.column, False] = line.number
     return still_open
 
