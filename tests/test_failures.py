@@ -11,7 +11,7 @@ import pytest
 import nodes
 from tests.conftest import ROOT, run_python, saved_runs
 from tests.loopback import completion, error, http_answer, json_answer
-from tests.replies import DONE, end, reply, reply_of
+from tests.replies import end, reply, reply_of
 
 FIRST = reply(1)
 LAST = end(2, solution="42")
@@ -128,32 +128,10 @@ def test_after_a_refusal_or_a_broken_reply_nothing_is_advised_on_the_format(serv
 # A thought that is taken, and what is said of it
 
 
-def test_a_thought_that_does_not_evaluate_the_one_before_is_taken_and_said(run):
-    result = run(replies=[FIRST, reply_of("Evaluation of Thought 11: Correct - x"), end(3, solution="42")])
-    assert result.status == 0
-    line = one_line(result.err)
-    assert "Thought 2" in line
-    assert "Evaluation of Thought 1: Correct" in line
-    assert "end" not in line
-
-
 def test_what_is_said_of_a_thought_comes_behind_it(run):
     with contextlib.redirect_stderr(sys.stdout):
         out = run("--max-thoughts", "2", replies=[FIRST, reply_of("Second.")]).out
     assert out.index("Second.") < out.index("does not evaluate")
-
-
-def test_an_end_without_an_evaluation_is_said_to_be_the_end(run):
-    result = run(replies=[FIRST, reply_of("Work.", DONE, solution="42")])
-    assert result.status == 0
-    assert "end" in one_line(result.err)
-
-
-def test_an_end_after_a_major_error_at_the_limit_is_taken_and_said(run):
-    last_allowed = reply_of("Evaluation of Thought 1: Major Error", DONE, solution="42")
-    result = run("--max-thoughts", "2", replies=[FIRST, last_allowed])
-    assert result.status == 0
-    assert "Major Error" in one_line(result.err)
 
 
 # A good reply, and what stands beside it

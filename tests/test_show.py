@@ -176,6 +176,16 @@ def test_where_no_run_was_found_is_named(refuse, arguments, tmp_path):
     assert f"{tmp_path}/runs" in refuse(arguments)
 
 
+@pytest.mark.parametrize("arguments", ["--show", "--after 0", "--run new.yaml"])
+def test_in_a_folder_that_is_gone_one_line_says_so(run, arguments):
+    os.mkdir("gone")
+    os.chdir("gone")
+    os.rmdir("../gone")
+    result = run(*shlex.split(arguments), replies=[])
+    assert result.status == 2
+    assert result.err.count("\n") == 1
+
+
 def test_an_empty_name_is_not_that_of_the_latest_run(refuse, solved):
     refuse("--show ''")
     refuse("--resume '' --after 1")

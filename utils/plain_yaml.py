@@ -14,7 +14,6 @@ NULLS = ("~", "null", "Null", "NULL", "None")
 # All but tabs and line feeds, with what YAML takes for a line break ("\u2028") or cannot hold ("\ud800").
 CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
-
 # "description: |-" with empty lines behind it. PyYAML would take spaces in these for the indentation of the text. (If a
 # line of a text looks like this, such spaces are all that is lost.)
 SIGN_AND_EMPTY_LINES = re.compile(r"(: +\|[-+]?) *\n[ \n]*\n")
