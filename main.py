@@ -8,9 +8,7 @@ import logging
 import os
 import pathlib
 import shlex
-import signal
 import sys
-import threading
 import traceback
 
 try:
@@ -19,16 +17,15 @@ try:
     from utils.call_llm import DEFAULT_MODEL, call_llm as call_openai
     from utils.cost import add_costs, format_cost, format_count
     from utils.errors import RunFailed
-    from utils.saved_run import FOLDER, SavedRun, latest_path, load_run, require_regular_file
-    from utils.terminal import LogHandler, PipeClosed, is_terminal, print_text, print_trace
-    from utils.thought import add_to_problem, final_solution, is_solved, solution_so_far, validate_problem
+    from utils.saved_run import FOLDER, SavedRun, latest_path, load_run
+    from utils.terminal import LogHandler, is_terminal, print_text, print_trace
+    from utils.thought import add_to_problem, final_solution, is_over, replay, solution_so_far
+    from utils.thought import validate_problem, why_unchecked
     from utils.trace import trace_run
 except ModuleNotFoundError as error:
     if error.name not in ("pocketflow", "yaml"):
         raise  # a bug in one of our own modules
     sys.exit(f"{error.name} is not installed: activate the environment, or run pip install -r requirements.txt")
-except KeyboardInterrupt:
-    sys.exit(130)
 
 DEFAULT_PROBLEM = (
     "You keep rolling a fair die until you roll three, four, five in that order consecutively on three rolls."
@@ -55,23 +52,22 @@ def main(argv=None, call_llm=None):
         log.error(failure)
         return 2
     except KeyboardInterrupt:
-        with interrupts_ignored():
-            log.error("Interrupted.")
+        log.error("Interrupted.")
         return 130
     ask = call_llm or functools.partial(call_openai, model=args.model, default_model=run.model or DEFAULT_MODEL)
     node = ChainOfThoughtNode(args.max_thoughts, run.save, ask)
     try:
         status, message = act(args, run, node)
-    except PipeClosed:  # A run that is only looked at has no path, and ends without a word.
-        status, message = 1, "The output was closed." if run.path else ""
     except RunFailed as failure:
         status, message = 1, str(failure)
     except KeyboardInterrupt:
         status, message = 130, "Interrupted."
+    except BrokenPipeError:  # as behind `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python would try once more as it exits.
+        status, message = 1, "" if args.show else "The output was closed."
     except Exception:
         status, message = 1, f"{traceback.format_exc()}This exception ended the run."
-    with interrupts_ignored():
-        return finish(args, run, node, status, message)
+    return finish(args, run, node, status, message)
 
 
 # Before the run
@@ -80,7 +76,7 @@ def main(argv=None, call_llm=None):
 def require_compatible_options(args, parser):
     """Raise RunFailed for options that contradict each other, and for a name under which no run would be found."""
     changed = {name for name, value in vars(args).items() if value != parser.get_default(name)}
-    if args.show is not None and changed - {"show", "after", "quiet"}:
+    if args.show and changed - {"show", "after", "quiet"}:
         raise RunFailed("--show goes with --after and --quiet only.")
     if "problem" in changed and changed & {"resume", "after", "add"}:
         raise RunFailed("--resume, --after and --add continue a saved problem, so leave out --problem.")
@@ -90,12 +86,12 @@ def require_compatible_options(args, parser):
 
 def open_run(args):
     """The SavedRun that the arguments begin with. Unless it is only looked at, it is saved. Raises RunFailed."""
-    if args.show is not None:
+    if args.show:
         return load_run(find_file(args.show), args.after)
-    if {args.resume, args.after, args.add} == {None}:
-        run = SavedRun({"problem": read_problem("--problem", args.problem)})
-    else:
+    if args.resume or args.add or args.after is not None:
         run = load_run_to_continue(args)
+    else:
+        run = SavedRun({"problem": read_words("--problem", args.problem)})
     number = len(run.thoughts) + 1
     if number > args.max_thoughts:
         raise RunFailed(f"The next thought is Thought {number}, so --max-thoughts must be at least {number}.")
@@ -106,12 +102,12 @@ def open_run(args):
 
 def load_run_to_continue(args):
     path = find_file(args.resume or LATEST)
-    require_regular_file(path)
     run = load_run(path, args.after)
-    if args.add is not None:
-        add_to_problem(run.shared, read_problem("--add", args.add))
+    if args.add:
+        words = [read_words("--add", argument) for argument in args.add]
+        add_to_problem(run.shared, "\n\n".join(words))
         return SavedRun(run.shared, run.model)  # a run of its own
-    if is_solved(run.thoughts):
+    if is_over(run.thoughts):
         number = len(run.thoughts)
         file = shlex.quote(str(path))
         options = f"--show {file}, or --resume {file} with --add TEXT or --after {number - 1}"
@@ -128,82 +124,56 @@ def find_file(path):
     return latest
 
 
-def read_problem(option, argument):
-    """The problem, or what is added to it, str. argument: a text, or "-" for standard input. Raises RunFailed."""
+def read_words(option, argument):
+    """The user's words, str: the argument of an option or, if that is "-", standard input. Raises RunFailed."""
     try:
         if argument == "-":
-            if os.isatty(0):
-                log.warning("Type the text, and end it with Ctrl-D on a line of its own (Windows: Ctrl-Z and Enter).")
             with open(0, encoding="utf-8-sig", closefd=False) as standard_input:
                 argument = standard_input.read().rstrip("\n")
-        argument.encode()  # Raises UnicodeError for bytes that are not UTF-8.
-        problem = argument.replace("\r\n", "\n")
-        validate_problem(problem, name=option)
-        return problem
-    except (OSError, UnicodeError) as error:
-        raise RunFailed(f"{option} cannot be read: {error}. It must be UTF-8, and so must the locale.") from None
-    except ValueError as error:
-        raise RunFailed(f"{error}.") from None
+        words = argument.replace("\r\n", "\n")
+        validate_problem(words)
+    except ValueError as error:  # UnicodeDecodeError is one, too.
+        raise RunFailed(f"{option}: {error}.") from None
+    return words
 
 
 # The run
 
 
 def act(args, run, node):
-    """Print what the arguments ask for. Returns the exit status, and what to tell the user or "".
-
-    Raises RunFailed or PipeClosed.
-    """
-    if args.show is not None:
-        return show(args, run)
+    """Print what the arguments ask for. Returns the exit status, and what to tell the user or ""."""
     if args.show_prompt:
         prep_res = node.prep(run.shared)
         print_text(build_prompt(prep_res, format_turn(prep_res)))
         return 0, ""
-    if not args.quiet:
-        think(args, run, node)
-    else:
-        with contextlib.redirect_stdout(io.StringIO()):
-            think(args, run, node)
-        print_solution(final_solution(run.thoughts))
+    with contextlib.redirect_stdout(io.StringIO() if args.quiet else sys.stdout):
+        if not args.step or not run.thoughts:
+            print_trace(trace_run(run.shared["problem"], run.thoughts))
+        if not args.show:
+            thinking = node if args.step else create_chain_of_thought_flow(node)
+            thinking.run(run.shared)
+    solution = final_solution(run.thoughts)
+    if args.show:
+        solution = solution or solution_so_far(run.thoughts)
+    if args.quiet and solution:
+        print_text(f"{solution}\n")
     return describe_end(args, run)
 
 
-def show(args, run):
-    if args.quiet:
-        print_solution(final_solution(run.thoughts) or solution_so_far(run.thoughts))
-    else:
-        print_trace(trace_run(run.shared["problem"], run.thoughts))
-    if is_solved(run.thoughts):
-        return 0, ""
-    return 1, f"Not finished after {run.length}: the solution is missing or not checked."
-
-
-def think(args, run, node):
-    """Print the thoughts so far, and think until the end; with --step, think one more thought and print that alone."""
-    if not args.step or not run.thoughts:
-        print_trace(trace_run(run.shared["problem"], run.thoughts))
-    if args.step:
-        node.run(run.shared)
-    else:
-        create_chain_of_thought_flow(node).run(run.shared)
-
-
 def describe_end(args, run):
-    """How thinking has ended, as for act."""
-    if is_solved(run.thoughts):
-        return 0, ""
+    """How the run has ended, as for act."""
+    if final_solution(run.thoughts):
+        *_, last = replay(run.thoughts)
+        reason = why_unchecked(*last)
+        return 0, reason and f"The solution of Thought {len(run.thoughts)} is not checked: {reason}."
+    if args.show:
+        return 1, f"Not finished after {run.length}: the solution is missing or not checked."
     if len(run.thoughts) < args.max_thoughts:
         return 0, f"Stopped after {run.length}."
     message = f"The limit of {run.length} is reached."
-    if solution_so_far(run.thoughts) and run.is_saved:
+    if solution_so_far(run.thoughts) and not run.unsaved_count:
         message = f"The solution so far may be unchecked. To print it: {command('--show', run.path, '-q')}\n{message}"
     return 1, message
-
-
-def print_solution(solution):
-    if solution:
-        print_text(f"{solution}\n")
 
 
 # After the run
@@ -214,23 +184,22 @@ def finish(args, run, node, status, message):
     run.close()
     if run.unsaved_count:
         status = status or 1
-        message = message or f"Solved after {run.length}."
+        count = format_count(run.unsaved_count, "thoughts")
+        message += f" Not saved: {count}, to be thought again when the run is continued."
     if message:
         level = logging.ERROR if status else logging.WARNING
-        log.log(level, " ".join([message, *hints(args, run)]))
+        log.log(level, f"{message} {how_to_go_on(args, run)}".strip())
     sum_up(args, run, node)
-    drop_unwritten_output()
     return status
 
 
-def hints(args, run):
-    """Yield what follows a message: what is not saved, and a command that can be pasted."""
-    if run.unsaved_count:
-        yield f"Not saved: {format_count(run.unsaved_count, 'thoughts')}."
-    if run.is_saved and is_solved(run.thoughts):
-        yield "To print the run: " + command("--show", run.path)
-    elif run.has_file:
-        yield "To continue: " + command("--resume", run.path, *options_of_run(args, run))
+def how_to_go_on(args, run):
+    """A command that can be pasted, or "" for a run that was only looked at."""
+    if args.show or not run.path:
+        return ""
+    if is_over(run.thoughts) and not run.unsaved_count:
+        return "To print the run: " + command("--show", run.path)
+    return "To continue: " + command("--resume", run.path, *options_of_run(args, run))
 
 
 def command(*words):
@@ -252,10 +221,10 @@ def options_of_run(args, run):
 def sum_up(args, run, node):
     """Log such as: 2 thoughts, saved in runs/x.yaml. This took 3 requests, 61.2 seconds (gpt-6-luna)."""
     costs = node.costs
-    if args.show is not None:
+    if args.show:
         costs = [thought["cost"] for thought in run.thoughts if "cost" in thought]
     thoughts = run.length
-    if run.is_saved:
+    if run.path and not run.unsaved_count:
         thoughts += f", saved in {run.path}"
     if costs:
         log.info(f"{thoughts}. This took {format_cost(add_costs(costs))}.")
@@ -274,7 +243,7 @@ def build_parser():
     saved_run = {"metavar": "FILE", "nargs": "?", "type": pathlib.Path, "const": LATEST}
     add("--resume", **saved_run, help=f"continue the run in FILE (default: the latest in {FOLDER}/)")
     add("--after", metavar="N", type=int, help="take only the first N thoughts of the saved run, to show or continue")
-    add("--add", metavar="TEXT", help="say this to the saved run in a new run; - reads it from standard input")
+    add("--add", metavar="TEXT", action="append", help="say this to the saved run in a new run; - reads standard input")
     add("--step", action="store_true", help="think one thought and stop")
     add("--show", **saved_run, help=f"print the run in FILE (default: the latest in {FOLDER}/) and stop")
     output = parser.add_mutually_exclusive_group()
@@ -295,29 +264,6 @@ def set_up_output(verbose):
     level = logging.INFO if verbose or is_terminal(sys.stderr) else logging.WARNING
     client_log.setLevel(level)
     log.setLevel(logging.DEBUG if verbose else level)
-
-
-@contextlib.contextmanager
-def interrupts_ignored():
-    """Within this block, Ctrl-C does nothing. (Only the main thread gets it, and may say what it does.)"""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def drop_unwritten_output():
-    """Send what could not be written to a pipe or a terminal nowhere: Python would try once more as it exits."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            if stream:
-                stream.flush()
-        except OSError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if __name__ == "__main__":

@@ -3,19 +3,20 @@
 import logging
 import re
 import time
+import typing
 
 from pocketflow import Node
 
 from utils.call_llm import Reply, call_llm
-from utils.cost import add_costs, format_cost, keep_known
+from utils.cost import add_costs, format_cost
 from utils.errors import InvalidThought, RunFailed
 from utils.history import format_history
 from utils.plan_format import format_plan_for_prompt
 from utils.reply_format import read_reply
 from utils.terminal import print_trace, status_line
-from utils.thought import final_solution, flaws_of_last_thought, is_solved, last_plan, next_step, open_steps
+from utils.thought import concludes, evaluates_the_one_before, final_solution, is_over, next_step, open_steps
 from utils.thought import solution_so_far, validate_problem
-from utils.trace import trace_last_thought
+from utils.trace import trace_thought
 
 # What every prompt begins with. Edit any sentence: this is plain text, and only three double quotes in a row end it.
 INSTRUCTIONS = r"""You solve a problem one thought at a time. Each reply is one thought: it checks the one before it,
@@ -24,51 +25,52 @@ executes one step of the plan, and returns the updated plan. You cannot run code
 # Rules
 
 Evaluate. From Thought 2 on, `current_thinking` begins with a written check of the thought before
-and of what it wrote of the solution. Reread the problem condition by condition (an addition
-overrides the rest); take figures from it, not from the thought. Test each result in a way that
-would fail if it were wrong: put it back in, derive or count it another way, run code in your head
-with inputs not tried yet, search a text for gaps and contradictions. For "all", "none" or "only
-one", show in another way that nothing was missed. Claim no check that is not written out. Then give
-your verdict on its own line: "Evaluation of Thought N: VERDICT - reason".
-VERDICT is one of
+and of what it wrote of the solution. Reread the problem condition by condition; take figures from
+it, not from the thought. Test each result, claim and example in a way that would fail if it were
+wrong: put it back in, derive or count it another way, run code in your head with inputs not tried
+yet, search a text for gaps and hold its new parts against the older ones. For "all", "none" or
+"only one", show in another way that nothing was missed. What two thoughts confirmed in different
+ways needs no third check. Claim no check that is not written out. Then give a verdict on its own
+line: "Evaluation of Thought N: VERDICT - reason". VERDICT is
 - Correct
-- Minor Issues: something is missing or badly put, but no result changes. Fix it in passing.
-- Major Error: a result is wrong, or code fails or does harm on an input that the problem allows, in
-  that thought or an older one. Put it right in this thought; every step that changes gets its new
-  `result` or is Pending again. Then execute this turn's step, too, if it fits and is not the
-  Conclusion.
+- Minor Issues: something is missing or badly put, but nobody who relies on the solution gets a wrong
+  result or comes to harm. Fix it in passing.
+- Major Error: somebody does (a wrong result; code or a plan that fails or does harm on an input that
+  is allowed), however small the fix, in that thought or an older one. Put it right; every step that
+  changes gets its new `result` or is Pending again. Then execute this turn's step, too, if it fits
+  and is not the Conclusion.
 
 Execute the step that your turn names. Do the work; do not announce it. Name an earlier thought
 instead of repeating it.
 
 Plan. Make as few steps as the problem needs, each as much as one reply can do reliably: an easy
 problem, or a few short questions together, make one step and the Conclusion. No step but the
-Conclusion is for understanding, planning or checking. Return the whole plan every time. The
-executed step becomes Done and gets a `result` of one line. A step that you left as it was needs
+Conclusion is for understanding, planning or checking your own work. Return the whole plan every
+time. The executed step becomes Done and gets a `result` of one line. A step left as it was needs
 only its `description`, word for word, and its `status`: the rest is kept. A step too big for one
-reply gets `sub_steps`; it becomes Done, with its own `result`, in the thought that finishes the
-last of them. You may reword, split, add or remove open steps.
+reply gets `sub_steps`; it becomes Done, with its own `result`, with the last of them. You may
+reword, split, add or remove open steps.
 
 Doubt. If thinking can settle a doubt, make the step Verification Needed, with its `result` so far
 and a `mark` that says why; the next thought settles it by other means. If thinking cannot (a fact
 is not given or not surely known, a word is ambiguous, code would have to run), make the assumption
 closest to the problem. Mention it, in one sentence and in the solution only, if the user could well
 have meant something else and the answer would change. Mention also what you only remember, if the
-answer depends on it, and a flaw that you found and left, such as an unlikely input.
+answer depends on it, and a flaw that you left.
 
 Solution. `solution` is all that the user sees: the answer first, then as much of the reasoning as
 they need. If they asked for a text (code, a letter), it is that text, then only what they must know
 to use it; such notes do not count towards a length asked for. Write code, the sections of a long
 text and the answers to long questions in order, each with its step, and anything else with the last
-step before the Conclusion. Write nothing out twice: `current_thinking` holds notes (attempts,
-key values, findings in a few words), the solution alone the full proof, table, text or code. Write
-each paragraph as one line. That a problem has no answer, several, or a wrong premise is an answer
-too: show why. Do not repair the problem unless asked to.
+step before the Conclusion. Write nothing out twice: `current_thinking` holds notes (attempts, key
+values, findings), the solution alone the full proof, table, text or code. Write each paragraph as
+one line. That a problem has no answer, several, or a wrong premise is an answer too: show why. Do
+not repair the problem unless asked to.
 
 Conclude. The last step is always described as `Conclusion`: the check of the whole solution. Change
 only what is wrong or unclear, or asked for and missing. The thought that executes it makes it Done,
-without a `result`, and sets `next_thought_needed` to false; every other sets it to true. If a
-thought finds a Major Error, the Conclusion stays Pending: the next thought checks the correction.
+without a `result`, and sets `next_thought_needed` to false; every other sets it to true. After a
+Major Error, or if the solution is written anew, the Conclusion stays Pending for the next thought.
 
 Language. Write in the language of the problem. Only the keys, statuses, `Conclusion` and
 "Evaluation of Thought N: Correct / Minor Issues / Major Error" are English.
@@ -152,8 +154,9 @@ Only the Conclusion is left after it: complete the solution now, if it is not co
     "no solution": r"""This is Thought {number}. First check and evaluate Thought {before}. After any corrections, write
 the missing `solution`, and leave the Conclusion Pending for the next thought.""",
     "conclusion": r"""This is Thought {number}. Execute this step: {step}
-First check the whole solution, and evaluate Thought {before} by that check. If the solution is right, even after minor
-changes, set `next_thought_needed` to false. After a Major Error, correct it and leave the Conclusion Pending.""",
+First check the whole solution, most of all what no thought has checked yet, and its parts against each other, and
+evaluate Thought {before} by that check. If the solution is right, even after minor changes, set `next_thought_needed`
+to false. After a Major Error, correct it and leave the Conclusion Pending; also if you write the solution anew.""",
     "limit": r"""This is Thought {number}. First check and evaluate Thought {before}. No thought is allowed after this
 one: execute the Conclusion now, even after a Major Error. Take out of the plan what can no longer be done. Complete the
 solution, and say in it what was not done and which doubts are left. Set `next_thought_needed` to false.""",
@@ -181,13 +184,10 @@ log = logging.getLogger("chain_of_thought")
 
 
 class ChainOfThoughtNode(Node):
-    """Thinks one thought at a time, until the problem is solved or the limit is reached.
-
-    The problem is solved with the thought that leaves no step of its plan open, whatever its `next_thought_needed`
-    says. (A reply that sets this to false while a step is open is rejected.)
+    """Thinks one thought at a time, until one has checked the solution or the limit is reached.
 
     Shared store: "problem" str; "thoughts" list of thoughts, as in utils/thought.py; "current_thought_number" int;
-    "solution" str, or None until the problem is solved. Only "problem" need be given.
+    "solution" str, or None until the run ends with one. Only "problem" need be given.
 
     max_thoughts: the limit. save: None, or a function that is given the shared store after every thought. call_llm: a
     function from a prompt, str, to the reply: a str, None if it is empty, or a Reply, as in utils/call_llm.py.
@@ -205,12 +205,12 @@ class ChainOfThoughtNode(Node):
     def prep(self, shared):
         validate_problem(shared["problem"])
         thoughts = shared.setdefault("thoughts", [])
-        if is_solved(thoughts):
+        if is_over(thoughts):
             raise ValueError("The problem in this shared store is solved already.")
         number = len(thoughts) + 1
         shared["current_thought_number"] = number
         shared["solution"] = None
-        plan = last_plan(thoughts)
+        plan = thoughts[-1]["planning"] if thoughts else []
         return {
             "problem": shared["problem"],
             "thoughts_text": format_history(thoughts),
@@ -231,48 +231,61 @@ class ChainOfThoughtNode(Node):
         plan_before = prep_res["last_plan_structure"]
         solution_before = prep_res["solution_text"]
         is_last_allowed = prep_res["is_last_allowed"]
-        turn = format_turn(prep_res)
-        rejection = ""
-        replies = []
-        for attempt in range(1, TRIES + 1):
-            reply = self.ask(prep_res, turn + rejection, attempt)
-            replies.append(reply)
+        count_before = len(self.costs)
+        rejections = []
+        while len(rejections) < TRIES:
+            reply = self.ask(prep_res, rejections)
             try:
                 thought = read_reply(reply, number, plan_before, solution_before, is_last_allowed)
             except InvalidThought as error:
-                reason = str(error)
-                log.warning(f"Thought {number}: reply {attempt} of {TRIES} was rejected: {reason}.")
-                rejection = format_rejection(reason, reply)
+                rejections.append(Rejection(reply, str(error)))
+                log.warning(f"Thought {number}: reply {len(rejections)} of {TRIES} was rejected: {error}.")
             else:
-                return {**thought, "cost": add_costs([reply.cost for reply in replies])}
-        raise RunFailed(describe_failure(number, reason, replies))
+                cost = add_costs(self.costs[count_before:])
+                return {"thought_number": number, "cost": cost, **thought}
+        raise RunFailed(describe_failure(number, rejections))
 
-    def ask(self, prep_res, turn, attempt):
-        """The Reply to the prompt that ends with this turn."""
+    def ask(self, prep_res, rejections):
+        """The Reply to the prompt, with the last of the rejections of earlier replies."""
+        turn = format_turn(prep_res, rejections)
         name = f"Thought {prep_res['current_thought_number']}"
-        log.debug(f"=== {name}, try {attempt}: the turn ===\n{turn}")
+        attempt = f"{name}, try {len(rejections) + 1}"
+        log.debug(f"=== {attempt}: the turn ===\n{turn}")
         start = time.monotonic()
         with status_line(name):
             answer = self.call_llm(build_prompt(prep_res, turn))
         seconds = round(time.monotonic() - start, 1)
         reply = make_reply(answer, seconds)
         self.costs.append(reply.cost)
-        log.debug(f"=== {name}, try {attempt}: the reply ({format_cost(reply.cost)}) ===\n{reply.text}")
+        log.debug(f"=== {attempt}: the reply ({format_cost(reply.cost)}) ===\n{reply.text}")
         return reply
 
     def post(self, shared, prep_res, exec_res):
         thoughts = shared["thoughts"]
         thoughts.append(exec_res)
-        shared["solution"] = final_solution(thoughts)
+        is_end = is_over(thoughts) or prep_res["is_last_allowed"]
+        if is_end:
+            shared["solution"] = final_solution(thoughts)
         if self.save:
             self.save(shared)  # before it is printed: what is on the screen is in the file
-        print_trace(trace_last_thought(thoughts))
-        for flaw in flaws_of_last_thought(thoughts):
-            log.warning(flaw)
-        # The last allowed thought was asked for the end, but a model may want to go on.
-        if is_solved(thoughts) or prep_res["is_last_allowed"]:
-            return "end"
-        return "continue"
+        print_trace(trace_thought(exec_res, prep_res["last_plan_structure"], prep_res["solution_text"]))
+        warn_if_not_evaluated(exec_res)
+        return "end" if is_end else "continue"
+
+
+class Rejection(typing.NamedTuple):
+    """A Reply that was rejected, and the reason."""
+
+    reply: Reply
+    reason: str
+
+
+def warn_if_not_evaluated(thought):
+    """Log that a thought has no verdict on the one before. (Of one that concludes, the trace says so.)"""
+    number = thought["thought_number"]
+    if number > 1 and not evaluates_the_one_before(thought) and not concludes(thought):
+        form = f'"Evaluation of Thought {number - 1}: Correct", or Minor Issues, or Major Error'
+        log.warning(f"Thought {number} does not evaluate Thought {number - 1}: it does not say {form}.")
 
 
 def build_prompt(prep_res, turn):
@@ -285,15 +298,17 @@ def build_prompt(prep_res, turn):
     return f"{INSTRUCTIONS}\n{problem}\n{thoughts}\n{solution}# Your turn\n\n{turn}\n"
 
 
-def format_turn(prep_res):
-    """What the model is to do now: the plan, what to check, and which step to execute."""
+def format_turn(prep_res, rejections=()):
+    """What the model is to do now: the plan, what to check, which step to execute, and what it has to correct."""
     number = prep_res["current_thought_number"]
     step = next_step(prep_res["last_plan_structure"])
     values = {"{number}": str(number), "{before}": str(number - 1), "{step}": step}
-    sentences = fill_in(TURN[choose_task(prep_res)], values)
-    if prep_res["is_first_thought"]:
-        return sentences
-    return f"The plan:\n\n{prep_res['last_plan_text']}\n\n{sentences}"
+    turn = fill_in(TURN[choose_task(prep_res)], values)
+    if not prep_res["is_first_thought"]:
+        turn = f"The plan:\n\n{prep_res['last_plan_text']}\n\n{turn}"
+    if rejections:
+        turn += format_rejection(rejections[-1])
+    return turn
 
 
 def choose_task(prep_res):
@@ -320,29 +335,31 @@ def fill_in(sentences, values):
 
 def make_reply(answer, seconds):
     """The Reply in what call_llm has returned after so many seconds: a Reply, a str, or None."""
+    if answer is None:
+        answer = ""
+    if isinstance(answer, str):
+        answer = Reply(answer)
     if not isinstance(answer, Reply):
-        answer = Reply("" if answer is None else answer)
-    if not isinstance(answer.text, str):
-        raise TypeError(f"call_llm must return a str, None or a Reply, not {type(answer.text).__name__}")
-    cost = {**keep_known(answer.cost), "requests": 1, "seconds": seconds}
-    return answer._replace(cost=cost)
+        raise TypeError(f"call_llm must return a str, None or a Reply, not {type(answer).__name__}")
+    return answer._replace(cost={**answer.cost, "requests": 1, "seconds": seconds})
 
 
-def format_rejection(reason, reply):
+def format_rejection(rejection):
     """The end of the turn after a rejected reply, with the reply, unless it is empty or cannot be mended."""
-    is_whole = reply.text.strip() and not reply.fault
+    text = rejection.reply.text
+    is_whole = text.strip() and not rejection.reply.fault
     demand = "same reply" if is_whole else "new reply"
     sentences = f"\n\n{REJECTION['reason']}\n{REJECTION[demand]}"
-    return fill_in(sentences, {"{reason}": reason, "{reply}": reply.text})
+    return fill_in(sentences, {"{reason}": rejection.reason, "{reply}": text})
 
 
-def describe_failure(number, reason, replies):
+def describe_failure(number, rejections):
     """Why no thought came of several replies, with the last one and what was wrong with it: for the user."""
-    last = replies[-1]
-    shown = last.text.strip() or "(it is empty)"
-    took = format_cost(add_costs([reply.cost for reply in replies]))
+    reply, reason = rejections[-1]
+    shown = reply.text.strip() or "(it is empty)"
+    took = format_cost(add_costs([rejection.reply.cost for rejection in rejections]))
     text = f"The last reply:\n{shown}\n\nThought {number}: gave up after {TRIES} rejected replies, which took {took}."
     advice = ""
-    if not last.fault:  # Of a faulty one, the reason says all.
+    if not reply.fault:  # Of a faulty one, the reason says all.
         advice = " The model may be unable to keep to the format, or an edit broke it: a run with -v shows every reply."
     return f"{text} The last one: {reason}.{advice}"

@@ -20,7 +20,8 @@ def recorded(name):
 
 
 def recorded_problem(name):
-    return (RECORDINGS / name / "problem.txt").read_text(encoding="utf-8").rstrip("\n")
+    path = RECORDINGS / name / "problem.txt"
+    return path.read_text(encoding="utf-8").rstrip("\n")
 
 
 def recorded_trace(name):
@@ -49,20 +50,20 @@ class Model:
         return reply
 
 
-def reply(number, work="Some work.", plan=PLAN, more=True, solution=None, changes=(), results={}, marks={}):
-    """A model's reply, for the thought with this number: it evaluates the one before.
+def reply(number, work="Some work.", plan=PLAN, more=True, **fields):
+    """A model's reply, for the thought with this number: it evaluates the one before. fields: as for reply_of."""
+    thinking = work
+    if number > 1:
+        thinking = f"Evaluation of Thought {number - 1}: Correct - x\n{work}"
+    return reply_of(thinking, plan, more, **fields)
+
+
+def reply_of(thinking, plan=PLAN, more=True, solution=None, changes=(), results={}, marks={}):
+    """A model's reply with this thinking and nothing else in it.
 
     plan: lines such as "[Done] Solve", indented by two for a sub-step; changes: pairs (passage, new); results, marks:
     by the description of the step.
     """
-    thinking = work
-    if number > 1:
-        thinking = f"Evaluation of Thought {number - 1}: Correct - x\n{work}"
-    return reply_of(thinking, plan, more, solution, changes, results, marks)
-
-
-def reply_of(thinking, plan=PLAN, more=True, solution=None, changes=(), results={}, marks={}):
-    """A model's reply with this thinking and nothing else in it."""
     lines = literal("current_thinking", thinking)
     lines.append("planning:")
     lines += plan_lines(plan, results, marks)
@@ -95,14 +96,10 @@ def plan_lines(plan, results, marks):
         step.append(f"status: {status}")
         step += literal("result", results.get(description))
         step += literal("mark", marks.get(description))
-        lines += list_item(step, margin)
+        lines.append(f"{margin}  - {step[0]}")
+        lines += [f"{margin}    {other}" for other in step[1:]]
         margin_before = margin
     return lines
-
-
-def list_item(lines, margin=""):
-    first, *others = lines
-    return [f"{margin}  - {first}", *(f"{margin}    {line}" for line in others)]
 
 
 def literal(key, text):

@@ -6,61 +6,59 @@ from tests.conftest import MAIN, all_files, run_python, saved_runs
 from tests.replies import DONE, end, reply, reply_of
 from utils.thought import add_to_problem
 
-PLAN = ["[Done] (a)", "[Pending] (b)", "  [Done] 1", "  [Pending] 2", "[Pending] Conclusion", "  [Done] Reread"]
-PLAN_SHOWN = "- [Pending] (b)\n  - [Done] 1\n  - [Pending] 2\n- [Pending] Conclusion\n  - [Done] Reread\n"
-ADDED = "\n\nHow many?\n\nAdded after Thought 2:\n\nAnd if not?\n\n"
-STEP = "- [Pending] What was added after Thought 2\n"
+PLAN = ["[Done] (a)", "[Pending] (b)", "  [Pending] 1", "  [Pending] 2", "[Pending] Conclusion", "  [Done] Reread"]
+RULE = "(it overrides the rest; no thought written before it is judged by it)"
+STEP = "- [Pending] And if not?\n"
+CONCLUSION = "- [Pending] Conclusion\n"
 NEXT = [reply(3), end(4)]
+
+
+def added(number, words):
+    return f"\n\nAdded after Thought {number} {RULE}:\n\n{words}\n\n"
 
 
 @pytest.fixture
 def solved(command):
-    """A solved run of two thoughts, the latest in runs/, as it was printed."""
+    """A solved run of two thoughts is the latest in runs/."""
     said = {"Conclusion": "checked"}
-    return command("--problem 'How many?'", [reply(1, solution="It is 2."), end(2, results=said, marks=said)])
-
-
-@pytest.fixture
-def unsolved(run):
-    """unsolved(**fields) is a run of one thought with PLAN and these fields, in unsolved.yaml."""
-
-    def think_once(**fields):
-        first = reply(1, plan=PLAN, marks={"Conclusion": "?"}, **fields)
-        return run("--step", "--problem", "How many?", "--run", "unsolved.yaml", replies=[first])
-
-    return think_once
+    command("--problem 'How many?'", [reply(1, solution="It is 2."), end(2, results=said, marks=said)])
 
 
 def test_a_question_to_a_solved_run_is_its_next_step_in_a_run_of_its_own(command, solved):
     before = all_files()
     result = command("--add 'And if not?'", NEXT)
     assert result.status == 0
-    assert ADDED in result.prompts[0]
-    assert f"\n\n- [Done] Solve\n{STEP}- [Pending] Conclusion\n\n" in result.prompts[0]
-    assert result.out.endswith("\n=== FINAL SOLUTION ===\nIt is 2.\n======================\n\n")
+    assert f"How many?{added(2, 'And if not?')}" in result.prompts[0]
+    assert f"\n\n- [Done] Solve\n{STEP}{CONCLUSION}\n" in result.prompts[0]
+    assert "=== FINAL SOLUTION ===\nIt is 2.\n" in result.out
     assert len(saved_runs()) == 2
     assert before.items() <= all_files().items()
+
+
+def test_a_model_that_repeats_its_old_plan_has_not_checked(command, solved):
+    result = command("--add 'And if not?'", [end(3), end(4)])
+    assert "=== SOLUTION (not checked: 'And if not?' was still open before it) ===" in result.out
+    assert "=== FINAL SOLUTION ===" in result.out
 
 
 def test_the_trace_and_the_history_show_the_step_with_the_last_thought(command, solved):
     result = command("--add 'And if not?' --step", NEXT)
     trace = command("--show").out
     assert "\n\nThought 2: Conclusion\n" in trace
-    assert f"\n  - [Done] Solve\n  {STEP}  - [Pending] Conclusion\n---" in trace
+    assert f"\n  - [Done] Solve\n  {STEP}  {CONCLUSION}---" in trace
     assert trace.endswith(f"\n\n{result.out}")
-    assert result.out.startswith("Thought 3: What was added after Thought 2\n")
+    assert result.out.startswith("Thought 3: And if not?\n")
     assert f"(what changed):\n    {STEP}\n" in result.prompts[0]
 
 
-@pytest.mark.parametrize("fields, step", [
-    ({}, ""),
-    ({"solution": "4"}, "- [Pending] What was added after Thought 1\n"),
-])
-def test_the_step_comes_before_what_is_open_and_only_where_a_solution_stands(command, unsolved, fields, step):
-    unsolved(**fields)
-    prompt = command("--resume unsolved.yaml --add Try --show-prompt").out
-    assert "\n\nHow many?\n\nAdded after Thought 1:\n\nTry\n\n" in prompt
-    assert f"The plan:\n\n- [Done] (a)\n{step}{PLAN_SHOWN}\n" in prompt
+@pytest.mark.parametrize("solution, step", [(None, ""), ("4", STEP)])
+def test_a_thought_is_thought_anew_with_a_hint_which_is_a_step_only_where_a_solution_stands(command, solution, step):
+    """The step stands right before the Conclusion, so that the thought still executes its own."""
+    command("", [reply(1, plan=PLAN, solution=solution)])
+    result = command("--after 1 --add 'And if not?' --step", [reply(2)])
+    assert result.out.startswith("Thought 2: 1\n")
+    assert added(1, "And if not?") in result.prompts[0]
+    assert f"  - [Pending] 2\n{step}{CONCLUSION}  - [Done] Reread\n" in result.prompts[0]
 
 
 def test_the_conclusion_has_neither_result_nor_mark_any_more(command, solved):
@@ -72,37 +70,43 @@ def test_the_conclusion_has_neither_result_nor_mark_any_more(command, solved):
 
 def test_a_run_in_the_cookbooks_three_keys_gets_the_step_too(command):
     command("", [reply(1), reply_of("Evaluation of Thought 1: Correct\nIt is 2.", DONE)])
-    assert STEP in command("--add Why --show-prompt").out
-
-
-def test_a_thought_is_thought_anew_with_a_hint(command, solved):
-    prompt = command("--after 1 --add Try --show-prompt").out
-    assert "Added after Thought 1:\n\nTry\n\n" in prompt
-    assert "- [Pending] What was added after Thought 1\n- [Pending] Conclusion\n" in prompt
+    assert STEP in command("--add 'And if not?' --show-prompt").out
 
 
 def test_without_a_thought_the_words_alone_are_added(command, solved):
-    prompts = command("--add Try --after 0 --step", [reply(1)]).prompts
-    assert "\n\nHow many?\n\nTry\n\n" in prompts[0]
-    assert "No previous thoughts yet." in prompts[0]
+    prompt = command("--add Try --after 0 --show-prompt").out
+    assert "\n\nHow many?\n\nTry\n\n" in prompt
 
 
-def test_one_addition_follows_the_other(command, solved):
+def test_a_solved_run_is_added_to_again(command, solved):
     command("--add 'And if not?'", NEXT)
     prompt = command("--add 'And then?' --show-prompt").out
-    assert f"{ADDED}Added after Thought 4:\n\nAnd then?\n\n" in prompt
-    assert "- [Pending] What was added after Thought 4\n" in prompt
+    assert f"{added(2, 'And if not?')}Added after Thought 4 {RULE}:\n\nAnd then?\n\n" in prompt
+    assert f"- [Done] Solve\n- [Pending] And then?\n{CONCLUSION}" in prompt
 
 
-def test_other_words_before_the_next_thought_need_no_step_of_their_own(command, solved):
+@pytest.mark.parametrize("words, steps", [
+    ("And if not?", STEP),
+    ("And if so?", f"{STEP}- [Pending] And if so?\n"),
+])
+def test_the_same_words_twice_make_one_step_and_other_words_another(command, solved, words, steps):
     command("--add 'And if not?'", [])
-    [prompt] = command("--add 'And if so?'", []).prompts
-    assert f"{ADDED}Added after Thought 2:\n\nAnd if so?\n\n" in prompt
-    assert f"The plan:\n\n- [Done] Solve\n{STEP}- [Pending] Conclusion\n" in prompt
+    prompt = command(f"--add '{words}' --show-prompt").out
+    assert added(2, words) in prompt
+    assert f"- [Done] Solve\n{steps}{CONCLUSION}" in prompt
 
 
-def test_quiet_prints_the_new_solution(command, solved):
-    assert command("--add 'And if not?' -q", [reply(3, solution="No."), end(4)]).out == "No.\n"
+def test_twice_in_one_command_says_both(command, solved):
+    prompt = command("--add 'Try it.' --add 'And why?' --show-prompt").out
+    assert added(2, "Try it.\n\nAnd why?") in prompt
+    assert f"- [Pending] Try it. And why?\n{CONCLUSION}" in prompt
+
+
+def test_the_step_is_cut_to_100_characters_at_a_word(command, solved):
+    words = "words" + 24 * " words"
+    prompt = command(f"--add '{words}\n more' --show-prompt").out
+    assert added(2, f"{words}\n more") in prompt
+    assert f"- [Pending] {words[:95]}\n" in prompt
 
 
 def test_how_to_go_on_names_the_new_run_and_adds_nothing_again(command, solved):
@@ -113,17 +117,14 @@ def test_how_to_go_on_names_the_new_run_and_adds_nothing_again(command, solved):
 
 def test_what_is_added_can_come_from_standard_input(solved):
     result = run_python(MAIN, "--add=-", "--show-prompt", input=b"And\r\nif not?\n")
-    assert "\n\nAdded after Thought 2:\n\nAnd\nif not?\n\n" in result.out
+    assert added(2, "And\nif not?") in result.out
 
 
 @pytest.mark.parametrize("line, named", [
-    ("--add ' '", "--add is blank"),
-    ("--add 'a\x0cb'", "--add has"),
+    ("--add ' '", "--add"),
+    ("--add 'a\x0cb'", "--add"),
     ("--add x --problem y", "--problem"),
-    ("--add x --show", "--show"),
     ("--add x --after 3", "--after 3"),
-    ("--add x --max-thoughts 2", "--max-thoughts must be at least 3"),
-    ("--add x --run new.yml", ".yaml"),
 ])
 def test_what_cannot_be_added_is_refused_and_nothing_is_written(command, solved, line, named):
     before = all_files()

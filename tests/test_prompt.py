@@ -8,11 +8,10 @@ import pytest
 
 import nodes
 from tests.loopback import completion
-from tests.replies import THREE_KEYS, WITH_SOLUTION, end, recorded, recorded_problem, recorded_trace, reply, reply_of
+from tests.replies import THREE_KEYS, WITH_SOLUTION
+from tests.replies import end, recorded, recorded_problem, recorded_trace, reply, reply_of
 from utils.call_llm import Reply
 from utils.reply_format import read_reply
-
-RUNS = [*THREE_KEYS, *WITH_SOLUTION]
 
 
 def history(prompt):
@@ -28,14 +27,16 @@ def turn(prompt):
 # The prompts of recorded runs
 
 
-@pytest.fixture(params=RUNS)
+@pytest.fixture(params=[*THREE_KEYS, *WITH_SOLUTION])
 def recorded_run(run, request):
     """Each prompt of a recorded run, with the replies before it and their traces, which this program did not write."""
     replies = recorded(request.param)
     traces = recorded_trace(request.param).split("-" * 50)
     prompts = run("--problem", recorded_problem(request.param), replies=replies).prompts
-    assert len(prompts) == len(replies)
-    return [(prompt, replies[:number], traces[:number]) for number, prompt in enumerate(prompts)]
+    return [
+        (prompt, replies[:number], traces[:number])
+        for number, prompt in enumerate(prompts)
+    ]
 
 
 def test_every_prompt_holds_all_earlier_thoughts(recorded_run):
@@ -113,7 +114,11 @@ def prompts(run):
     """The prompts of a run whose first thought writes a solution, which the second one changes."""
     changed_plan = PLAN.replace("  [Pending]", "  [Done]")
     first = reply(1, "First:\n\n  x = 2", PLAN.splitlines(), solution="It is 41.")
-    second = reply_of("Second.", changed_plan.splitlines(), changes=[("41", "42"), ("", "So it is.")])
+    second = reply_of(
+        "Second.",
+        changed_plan.splitlines(),
+        changes=[("41", "42"), ("", "So it is.")],
+    )
     third = reply_of("Third.", changed_plan.splitlines(), solution="It is 43.")
     return run("--problem", "How many?", replies=[first, second, third]).prompts  # The fourth is not answered.
 
@@ -153,10 +158,9 @@ def test_what_the_instructions_the_problem_and_a_thought_say_cannot_break_the_pr
 # The sentences of a turn
 
 
-def test_the_first_turn_has_nothing_before_its_sentences(run, monkeypatch):
-    monkeypatch.setitem(nodes.TURN, "first", "Begin.")
+def test_the_first_turn_has_nothing_before_its_sentences(run):
     [prompt] = run(replies=[]).prompts
-    assert turn(prompt) == "Begin.\n"
+    assert turn(prompt) == f"{nodes.TURN['first']}\n"
 
 
 @pytest.fixture
@@ -179,7 +183,6 @@ def test_the_turns_of_a_run_lead_from_a_plan_to_the_check_of_the_solution(turns)
         reply(3),
         reply(4, solution="42"),
         end(5),
-        limit="6",
     )
     assert first.startswith("first:")
     assert others == ["step: A", "last step: B", "no solution: Conclusion", "conclusion: Conclusion"]
@@ -195,39 +198,31 @@ def test_the_turns_of_a_run_lead_from_a_plan_to_the_check_of_the_solution(turns)
         ("[Done] A\n[Pending] 3. **Conclusion**: all", "conclusion: 3. **Conclusion**: all"),
         ("[Done] A\n[Pending] Conclusion\n  [Pending] B\n  [Pending] C", "last step: B"),
         ("[Done] A\n[Pending] Conclusion\n  [Done] B\n  [Pending] C", "conclusion: C"),
+        ("[Done] A\n[Done] Conclusion", "conclusion: Conclusion"),
     ],
 )
-def test_a_turn_names_the_first_open_step(turns, plan, asked):
+def test_a_turn_names_the_first_open_step_or_the_conclusion(turns, plan, asked):
     first = reply(1, plan=plan.splitlines(), solution="42")
     assert turns(first)[1] == asked
 
 
-@pytest.mark.parametrize(
-    "plan",
-    [
-        "[Pending] A\n[Pending] B\n[Pending] Conclusion",
-        "[Pending] Conclusion",
-    ],
-)
-def test_the_last_allowed_turn_asks_for_the_end(turns, plan):
-    first = reply(1, plan=plan.splitlines(), solution="42")
+def test_the_last_allowed_turn_asks_for_the_end(turns):
+    first = reply(1, solution="42")
     assert turns(first, limit="2")[1].startswith("limit:")
 
 
-def test_the_last_allowed_turn_names_no_step():
-    assert "{step}" not in nodes.TURN["limit"]
-
-
 @pytest.mark.parametrize(
     "plan",
     [
-        ["[Pending] Do this", "[Pending] Rest", "[Pending] Conclusion"],
-        ["[Pending] Do this", "[Pending] Conclusion"],
-        ["[Pending] Conclusion: Do this"],
+        "[Pending] Do this\n[Pending] Rest\n[Pending] Conclusion",
+        "[Pending] Do this\n[Pending] Conclusion",
+        "[Pending] Conclusion: Do this",
+        "[Done] Conclusion: Do this",
     ],
 )
 def test_the_sentences_of_a_turn_name_the_step_that_the_plan_before_them_shows(run, plan):
-    prompts = run(replies=[reply(1, plan=plan, solution="42")]).prompts
+    first = reply(1, plan=plan.splitlines(), solution="42")
+    prompts = run(replies=[first]).prompts
     assert turn(prompts[1]).count("Do this") == 2
 
 
@@ -248,7 +243,7 @@ def test_a_turn_has_its_values_filled_in_once_on_one_line_and_any_other_brace_is
 
 def test_a_rejected_reply_is_sent_back_as_it_is_with_the_reason(run, monkeypatch):
     monkeypatch.setitem(nodes.REJECTION, "reason", "No {like this}: {reason}!")
-    bad = reply(1, plan=["[Odd] {step} {reason} {reply}"])
+    bad = reply(1, plan=["[Pending] {step} {reason} {reply}"])
     first, second = run(replies=[bad]).prompts
     added = second.removeprefix(first.rstrip("\n"))
     assert added.startswith("\n\nNo {like this}: ")

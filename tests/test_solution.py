@@ -1,23 +1,20 @@
-"""The solution that the thoughts write and change, what a plan's steps keep, and what ends a run or keeps it going."""
+"""The solution that the thoughts write and change, the plans that are taken, and what their steps keep."""
 
 import pathlib
-import shlex
-import shutil
 
 import pytest
 import yaml
 
 from tests.replies import DONE, PLAN, end, reply, reply_of
-from utils.thought import STATUSES
 
 
 @pytest.fixture
 def think(run):
     """think(*replies) is a run with -q whose first thought has written this solution, followed by these replies."""
 
-    def think_on(*replies, solution="5", limit=30):
+    def think_on(*replies, solution="5"):
         first = reply(1, solution=solution)
-        return run("-q", "--max-thoughts", str(limit), replies=[first, *replies])
+        return run("-q", replies=[first, *replies])
 
     return think_on
 
@@ -36,15 +33,14 @@ def change(think):
 
 @pytest.fixture
 def reject(think):
-    """reject(*replies) is what stderr says of the last of these replies, which is asked for again."""
+    """reject(reply) is what stderr says of a reply that is asked for again."""
 
-    def reject_reply(*replies, **situation):
-        mended = end(len(replies) + 1, changes=[("", "mended")])
-        result = think(*replies, mended, **situation)
-        assert result.out.endswith("mended\n")
-        assert len(result.prompts) == len(replies) + 2
-        assert result.err.count("\n") == 1
-        return result.err
+    def reject_reply(rejected, **situation):
+        result = think(rejected, **situation)
+        line, _ = result.err.splitlines()  # The model has no more replies.
+        assert len(result.prompts) == 3
+        assert "rejected" in line
+        return line
 
     return reject_reply
 
@@ -56,20 +52,26 @@ CODE = "def f():\n    if x:\n        return 1\n    return 0\nall:\n\tcc abc a.c\
 LIKE_MARKERS = " =======\n========\n======\n<<<<<<< HEAD\n> >>>>>>> REPLACE\n======= ="
 
 
-@pytest.mark.parametrize(
-    "passage, new",
-    [
-        ("        return 1", "        y = 1\n        return y"),
-        ("    return 0", "return 0"),
-        ("return 1\n    return 0", "return 1\n\n        return 0"),
-        ("\tstrip a", "\tstrip -s a\n\n\tls"),
-        ("a.c", r"\1 \g<0>"),  # no patterns
-        ("tri", "ro"),  # a piece of a word
-        ("x:", LIKE_MARKERS),
-    ],
-)
+@pytest.mark.parametrize("passage, new", [
+    ("        return 1", "        y = 1\n        return y"),
+    ("return 1\n    return 0", "return 1\n\n        return 0"),
+    ("\tcc abc a.c", r"\1 \g<0>"),  # no patterns
+    ("tri", "ro"),  # a piece of a word
+    ("x:", LIKE_MARKERS),
+])
 def test_a_change_replaces_a_passage_to_the_letter(change, passage, new):
     assert change(CODE, (passage, new)) == CODE.replace(passage, new)
+
+
+@pytest.mark.parametrize("passage, new, result", [
+    ("a", "a\n", "a\n\n- b\n\nc"),
+    ("- b", "\n- b", "a\n\n- b\n\nc"),
+    ("- b\n", "- b", "a\n- b\nc"),
+    ("- b\n", "", "a\nc"),
+    ("", "\nd", "a\n- b\n\nc\n\n\nd"),
+])
+def test_empty_lines_at_the_edges_of_a_part_are_taken_to_the_letter(change, passage, new, result):
+    assert change("a\n- b\n\nc", (passage, new)) == result
 
 
 def test_changes_apply_in_order(change):
@@ -81,16 +83,9 @@ def test_a_change_without_a_passage_adds_a_paragraph_at_the_end(change):
     assert change("One.", *added) == "One.\n\n  Two.\nThree.\n\nFour."
 
 
-def test_a_change_can_begin_the_solution(change):
-    assert change(None, ("", "One.")) == "One."
-
-
-def test_empty_lines_around_the_parts_of_a_change_do_not_count(change):
-    assert change("x = 1, y = 2", ("\n1\n\n", "\n \n3\n")) == "x = 3, y = 2"
-
-
-def test_white_space_at_the_end_of_a_part_does_not_count(change):
-    assert change("The numbers are 7.", ("The numbers are ", "The only ones are  ")) == "The only ones are 7."
+def test_a_change_can_begin_the_solution(think):
+    result = think(reply(2, changes=[("", "One.")]), end(3), solution=None)
+    assert result.out == "One.\n"
 
 
 def test_white_space_at_the_ends_of_lines_does_not_count_when_searching_and_stays_elsewhere(change):
@@ -98,29 +93,22 @@ def test_white_space_at_the_ends_of_lines_does_not_count_when_searching_and_stay
     assert change(solution, ("if x:\n    y  \nz", "w")) == "a \nw"
 
 
-@pytest.mark.parametrize(
-    "solution, passage, result",
-    [
-        ("One.\n\nTwo.\n\nThree.", "Two.", "One.\n\nThree."),
-        ("One.\n\nTwo.\n\nThree.", "One.", "Two.\n\nThree."),
-        ("One.\n\nTwo.\n\nThree.", "Two.\n\nThree.", "One."),
-        ("a\n\n\nb  \n \n\nc", "b", "a\n\n\nc"),
-        ("a\n\n  b\n  c", "b", "a\n\n  c"),
-        ("a\nb\n\n\nc", "b", "a\n\n\nc"),
-        ("- a\n  - b\n  - c", "- b", "- a\n  - c"),
-    ],
-)
+@pytest.mark.parametrize("solution, passage, result", [
+    ("One.\n\nTwo.\n\nThree.", "Two.", "One.\n\nThree."),
+    ("One.\n\nTwo.\n\nThree.", "One.", "Two.\n\nThree."),
+    ("One.\n\nTwo.\n\nThree.", "Two.\n\nThree.", "One."),
+    ("a\n\n\nb  \n \n\nc", "b", "a\n\n\nc"),
+    ("a\nb\n\n\nc", "b", "a\n\n\nc"),
+    ("- a\n  - b\n  - c", "- b", "- a\n  - c"),
+])
 def test_lines_that_are_taken_out_leave_no_gap(change, solution, passage, result):
     assert change(solution, (passage, "")) == result
 
 
-@pytest.mark.parametrize(
-    "solution, passage, result",
-    [
-        ("a b\nc\n\nd", "b\nc", "a \n\nd"),
-        ("a\nb c\nd", "a\nb", " c\nd"),
-    ],
-)
+@pytest.mark.parametrize("solution, passage, result", [
+    ("a b\nc\n\nd", "b\nc", "a \n\nd"),
+    ("a\nb c\nd", "a\nb", " c\nd"),
+])
 def test_a_part_of_a_line_is_taken_out_alone(change, solution, passage, result):
     assert change(solution, (passage, "")) == result
 
@@ -144,63 +132,68 @@ BLOCK = "<<<<<<<\nx\n=======\na\n>>>>>>>"
 FAULTY_BLOCKS = {
     "no block": "x is y.",
     "text before": f"So:\n{BLOCK}",
-    "text between": f"{BLOCK}\nThen:\n<<<<<<<\na\n=======\nb\n>>>>>>>",
     "text behind": f"{BLOCK}\nSo.",
     "no beginning": "x\n=======\na\n>>>>>>>",
     "no divider": "<<<<<<<\nx\n>>>>>>>\n=======\na\n>>>>>>>",
     "no end": "<<<<<<<\nx\n=======\na",
-    "no end before the next": "<<<<<<<\nx\n=======\na\n<<<<<<<\na\n=======\nb\n>>>>>>>",
     "indented marker": f"{BLOCK}\n <<<<<<<\na\n=======\nb\n>>>>>>>",
     "underlined title": "<<<<<<<\nx\n=======\nA title\n=======\n>>>>>>>",
-    "marker as a part": "<<<<<<<\nx\n=======\n<<<<<<<\n>>>>>>>",
     "empty parts": "<<<<<<<\n\n=======\n\n>>>>>>>",
-    "empty block behind another": f"{BLOCK}\n<<<<<<<\n=======\n>>>>>>>",
 }
 
 
 @pytest.mark.parametrize("text", FAULTY_BLOCKS.values(), ids=FAULTY_BLOCKS)
-def test_faulty_blocks_are_rejected_and_the_way_out_is_to_write_the_solution_whole(reject, text):
+def test_faulty_blocks_are_rejected_with_the_three_markers_or_to_write_the_solution_whole(reject, text):
     err = reject(reply_with_changes(text), solution="x")
-    assert "solution_changes" in err
-    assert "write" in err  # the key solution, whole
+    for words in ("<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE", "last", "write", "whole"):
+        assert words in err
 
 
-@pytest.mark.parametrize(
-    "solution, passage, times",
-    [
-        (None, "x", 0),
-        ("X = 2", "x = 2", 0),
-        ("x = 2, then x = 25", "x = 2", 2),
-        ("aaa", "aa", 2),
-    ],
-)
+@pytest.mark.parametrize("solution, passage, times", [
+    (None, "x", 0),
+    ("X = 2", "x = 2", 0),
+    ("x\n= 2", "x\n", 0),
+    ("x\n\n= 2", "x\n= 2", 0),
+    ("x = 2, then x = 25", "x = 2", 2),
+])
 def test_a_passage_that_is_not_there_once_is_rejected(reject, solution, passage, times):
     err = reject(reply(2, changes=[(passage, "y")]), solution=solution)
-    assert f"'{passage}'" in err
+    assert " ".join(passage.split()) in err
     assert f" {times} " in err
-    assert "space" not in err
 
 
-@pytest.mark.parametrize("passage", ["One\n\ntwo", "One\n  two", "One two"])
-def test_a_passage_that_is_there_but_for_spaces_and_line_breaks_is_rejected_with_that(reject, passage):
-    err = reject(reply(2, changes=[(passage, "")]), solution="One\n\n  two")
-    assert " 0 " in err
-    assert "space" in err
-
-
-@pytest.mark.parametrize("new", ["| a |", "\n| a |", "| a |  \n"])
-def test_a_change_that_changes_nothing_is_rejected_and_told_to_take_in_a_line_that_stays(reject, new):
-    changes = [("Text", "Words"), ("| a |", new)]
+def test_a_change_that_changes_nothing_is_rejected(reject):
+    changes = [("Text", "Words"), ("| a |", "| a |  ")]
     err = reject(reply(2, changes=changes), solution="Text:\n| a |")
     assert "'| a |'" in err
-    assert "stays" in err
+    assert "nothing" in err
 
 
 def test_a_thought_has_a_solution_or_changes_and_not_both(reject):
     assert "solution_changes" in reject(reply(2, solution="6", changes=[("5", "6")]))
 
 
-# The end
+@pytest.mark.parametrize("solution, changes", [
+    (None, []),
+    ("5", [("5", "")]),
+])
+def test_an_end_with_nothing_to_deliver_is_rejected(reject, solution, changes):
+    last = reply_of("Evaluation of Thought 1: Correct", DONE, changes=changes)
+    assert "write the key solution" in reject(last, solution=solution)
+
+
+def test_a_saved_run_may_hold_what_a_reply_may_not(command):
+    path = pathlib.Path("run.yaml")
+    replies = [reply(1, solution="five"), reply(2, changes=[("five", "six")]), end(3)]
+    command("--run run.yaml", replies)
+    edited = path.read_text().replace("six", "five").replace("2: Correct", "2: Major Error")
+    path.write_text(edited)
+    result = command("--show run.yaml -q")
+    assert result.status == 0
+    assert result.out == "five\n"
+
+
+# The plan
 
 
 @pytest.mark.parametrize("more", [True, False])
@@ -212,239 +205,36 @@ def test_a_plan_without_an_open_step_ends_the_run_whatever_the_flag_says(think, 
     assert result.err == ""
 
 
-@pytest.mark.parametrize(
-    "plan",
-    [
-        ["[Done] Conclusion of part (a)", "[Pending] Conclusion"],
-        ["[Done] Essay", "  [Done] Conclusion", "[Pending] Conclusion"],
-        ["[Done] Conclusion", "[Pending] Conclusion"],
-    ],
-)
-def test_no_step_but_the_last_is_the_conclusion(think, plan):
+@pytest.mark.parametrize("plan", [
+    ["[Done] Conclusion", "[Pending] Conclusion"],
+    ["[Done] Essay", "  [Done] Conclusion", "[Pending] Conclusion"],
+    ["[Done] Essay", "[Verification Needed] Conclusion"],
+])
+def test_a_plan_with_an_open_conclusion_goes_on(think, plan):
     result = think(reply(2, plan=plan), end(3))
     assert len(result.prompts) == 3
     assert result.err == ""
 
 
-@pytest.mark.parametrize("status", sorted({*STATUSES} - {"Done"}))
-def test_a_conclusion_with_any_other_status_does_not_end_the_run(think, status):
-    """A status that is added one day is no way around the check."""
-    plan = ["[Done] Solve", f"[{status}] Conclusion"]
-    result = think(reply(2, plan=plan), end(3))
-    assert len(result.prompts) == 3
-
-
-@pytest.mark.parametrize(
-    "last",
-    ["Conclusion of part (a)", "Conclusion section", "Step 3: Conclusion", "Conclusions: all", "Schluss"],
-)
+@pytest.mark.parametrize("last", [
+    "Conclusion of part (a)",
+    "Step 3: Conclusion",
+    "Schluss",
+])
 def test_a_plan_that_does_not_end_with_the_conclusion_is_rejected(reject, last):
     err = reject(end(2, plan=["[Done] Conclusion", f"[Done] {last}"]))
     assert f"'{last}'" in err
     assert "whole plan" in err
 
 
-@pytest.mark.parametrize(
-    "plan, more, step",
-    [
-        (PLAN, False, "Conclusion"),
-        (["[Verification Needed] Add", "[Done] Conclusion"], False, "Add"),
-        (["[Done] A", "  [Pending] B", "[Done] Conclusion"], True, "B"),
-        (["[Done] A", "[Done] Conclusion", "  [Pending] B"], True, "B"),
-    ],
-)
-@pytest.mark.parametrize("limit", [2, 30])
-def test_an_end_before_a_step_is_done_is_rejected_at_the_limit_too(reject, plan, more, step, limit):
-    assert f"'{step}'" in reject(reply(2, plan=plan, more=more), limit=limit)
-
-
-def test_an_end_without_a_solution_is_rejected(reject):
-    assert "write" in reject(reply_of("Evaluation of Thought 1: Correct", DONE), solution=None)
-
-
-def test_an_end_with_a_solution_that_changes_have_emptied_is_rejected(reject):
-    assert "write" in reject(end(2, changes=[("5", "")]))
-
-
-@pytest.mark.parametrize(
-    "thinking, solution",
-    [
-        ("Evaluation of Thought 1: Correct\n\n  12\n+ 5\n\n Details.", "  12\n+ 5\n\n Details."),
-        ("A check.\n**Evaluation of Thought 1: Correct** - x\nIt is 42.\n\nMore.", "It is 42.\n\nMore."),
-        ("12\n+ 5", "12\n+ 5"),
-    ],
-)
-def test_without_a_solution_the_thinking_behind_the_last_evaluation_is_shown(think, thinking, solution):
-    result = think(reply_of(thinking, DONE), solution=None)
-    assert result.out == f"{solution}\n"
-    assert "Thought 2" in result.err
-    assert "`solution`" in result.err
-
-
-# Verdicts
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "Evaluation of Thought 1: Major Error - x",
-        "## EVALUATION OF THOUGHT 1 -- *major error*",
-        "- Evaluation of **Thought 1**: __Major Error__",
-        "Evaluation  of Thought #1: Major Error",
-    ],
-)
-def test_a_major_error_keeps_the_run_going(reject, line):
-    err = reject(reply_of(f"A check.\n{line}", DONE))
-    assert "Major Error" in err
-    assert "Pending" in err
-
-
-def test_a_major_error_in_an_older_thought_keeps_the_run_going(reject):
-    thinking = "Evaluation of Thought 1: Major Error\nEvaluation of Thought 2: Correct"
-    assert "Major Error" in reject(reply(2), reply_of(thinking, DONE))
-
-
-def test_a_major_error_is_taken_while_the_conclusion_is_pending(think):
-    result = think(reply_of("Evaluation of Thought 1: Major Error"), end(3))
-    assert len(result.prompts) == 3
-    assert result.err == ""
-
-
-def test_at_the_limit_a_major_error_is_taken_and_said(think):
-    thinking = "Evaluation of Thought 1: Major Error\nEvaluation of Thought 2: Correct"
-    result = think(reply(2), reply_of(thinking, DONE), limit=3)
-    assert result.out == "5\n"
-    assert result.err.count("\n") == 1
-    assert "Thought 3" in result.err
-    assert "Major Error" in result.err
-
-
-@pytest.mark.parametrize(
-    "thinking",
-    [
-        "Evaluation of Thought 1: Correct, no Major Error",
-        "evaluation of thought 1: minor issues\nMajor Error",
-        "Evaluation of Thought 1: Correct\nEvaluation of Thought 2: Major Error",
-        "Evaluation of Thought 1: Correct\nSo the Evaluation of Thought 1: Major Error",
-    ],
-)
-def test_words_elsewhere_are_no_major_error(think, thinking):
-    result = think(reply_of(thinking, DONE))
-    assert result.out == "5\n"
-    assert result.err == ""
-
-
-@pytest.mark.parametrize(
-    "rest",
-    [" 1: Fehler", " 1: mostly correct", " 1: no Major Error", " 1 (x): Correct", " 1", "s 1 and 2: Correct"],
-)
-def test_an_evaluation_without_a_verdict_on_its_line_is_rejected_with_the_three_words(reject, rest):
-    line = f"Evaluation of Thought{rest}"
-    err = reject(reply(2), reply_of(f"{line}\nCorrect\nEvaluation of Thought 2: Correct"))
-    assert f"'{line}'" in err
-    assert "Correct, Minor Issues or Major Error" in err
-
-
-@pytest.mark.parametrize(
-    "thinking",
-    [
-        "Fine.",
-        "So the Evaluation of Thought 1: Correct",
-        "1. Evaluation of Thought 1: Fehler",
-        "Evaluation of Thought 11: Fehler",
-        f"Evaluation of Thought {4301 * '1'}: Fehler",
-    ],
-)
-def test_a_last_thought_without_an_evaluation_is_taken_and_said_to_be_unchecked(think, thinking):
-    result = think(reply_of(thinking, DONE))
-    assert result.out == "5\n"
-    assert "Thought 2" in result.err
-    assert '"Evaluation of Thought 1: Correct"' in result.err
-    assert "ends" in result.err
-
-
-def test_a_heading_before_a_verdict_is_no_evaluation(think):
-    result = think(reply_of("## Evaluation of Thought 1:\nA check.\nEvaluation of Thought 1: Correct", DONE))
-    assert result.out == "5\n"
-    assert result.err == ""
-
-
-@pytest.mark.parametrize("heading, number", [
-    ("Evaluation of Thought 1: none", 1),
-    ("Evaluation of Thought 1: none", 2),
-    ("# Evaluation of Thought 1", 2),
-    ("# Evaluation of Thought 2", 1),
+@pytest.mark.parametrize("plan, more, step", [
+    (PLAN, False, "Conclusion"),
+    (["[Verification Needed] Add", "[Done] Conclusion"], False, "Add"),
+    (["[Done] A", "  [Pending] B", "[Done] Conclusion"], True, "B"),
+    (["[Done] A", "[Done] Conclusion", "  [Pending] B"], True, "B"),
 ])
-def test_a_line_with_other_words_or_without_a_verdict_elsewhere_is_an_evaluation(reject, heading, number):
-    thinking = f"{heading}\nEvaluation of Thought {number}: Correct"
-    assert f"'{heading}'" in reject(reply(2), reply_of(thinking))
-
-
-def test_a_first_thought_may_speak_of_the_evaluation_of_thought_0(run):
-    result = run("-q", replies=[reply_of("Evaluation of Thought 0: none"), end(2, changes=[("", "5")])])
-    assert result.out == "5\n"
-    assert result.err == ""
-
-
-def test_an_end_with_a_solution_written_anew_is_taken_and_said_to_be_unchecked(think):
-    result = think(end(2, solution="6"))
-    assert result.out == "6\n"
-    assert result.err.count("\n") == 1
-    assert "Thought 2" in result.err
-    assert "anew" in result.err
-
-
-def test_a_thought_on_the_way_without_an_evaluation_is_taken_and_said(think):
-    result = think(reply(2), reply_of("Evaluation of Thought 1: Correct"), end(4))
-    assert result.err.count("\n") == 1
-    assert '"Evaluation of Thought 2: Correct"' in result.err
-    assert "ends" not in result.err
-
-
-@pytest.mark.parametrize(
-    "written, edited",
-    [("six", "five"), ("2: Correct", "2: Major Error"), ("2: Correct", "2: Fehler")],
-)
-def test_a_saved_run_may_hold_what_a_reply_may_not(run, written, edited):
-    path = pathlib.Path("run.yaml")
-    run("--run", "run.yaml", replies=[reply(1, solution="five"), reply(2, changes=[("five", "six")]), end(3)])
-    path.write_text(path.read_text().replace(written, edited))
-    result = run("--show", "run.yaml", "-q")
-    assert result.status == 0
-    assert result.err == ""
-
-
-# The limit
-
-
-@pytest.mark.parametrize("limit", [1, 3])
-def test_a_run_with_an_open_step_stops_at_the_limit_without_a_solution(run, limit):
-    result = run("--max-thoughts", str(limit), replies=map(reply, range(1, 9)))
-    assert result.status == 1
-    assert len(result.prompts) == limit
-    assert "FINAL SOLUTION" not in result.out
-    assert result.err.count("\n") == 1
-    assert f"--max-thoughts {2 * limit}" in result.err
-
-
-def test_at_the_limit_a_line_says_how_to_print_a_solution_that_may_not_be_checked(run):
-    result = run("--max-thoughts", "2", replies=[reply(1, solution="half"), reply(2)])
-    line, last_line = result.err.splitlines()
-    assert "checked" in line
-    assert "--resume" in last_line
-    command = line.partition("python main.py ")[2]
-    assert run(*shlex.split(command)).out == "half\n"
-
-
-def test_at_the_limit_no_command_is_shown_for_a_solution_that_is_not_saved(run):
-    def lose_folder():
-        shutil.rmtree("runs")
-        pathlib.Path("runs").write_text("")
-        return reply(1, solution="half")
-
-    err = run("--max-thoughts", "1", replies=[lose_folder]).err
-    assert "1 thought" in err
-    assert "--show" not in err
+def test_an_end_before_a_step_is_done_is_rejected(reject, plan, more, step):
+    assert f"'{step}'" in reject(reply(2, plan=plan, more=more))
 
 
 # The steps
@@ -459,15 +249,12 @@ STEP = {
 }
 
 
-TWO_PARTS = ["[Done] Part 1", "  [Done] Check", "[Done] Part 2", "  [Done] Check"]
-
-
 @pytest.fixture
-def last_plan(run):
+def last_plan(command):
     """last_plan(*replies) is the plan that is saved with the last of them."""
 
     def save_plan(*replies):
-        run("--run", "run.yaml", replies=replies)
+        command("--run run.yaml", replies)
         saved = yaml.safe_load(pathlib.Path("run.yaml").read_text())
         return saved["thoughts"][-1]["planning"]
 
@@ -537,12 +324,9 @@ def test_a_step_keeps_its_result_wherever_it_is_moved(return_step):
     assert step["sub_steps"] == [STEP]
 
 
-def test_a_sub_step_keeps_its_result_when_its_parent_is_taken_out(return_step):
-    assert return_step("[Done] Try") == STEP["sub_steps"][0]
-
-
 def test_of_several_steps_that_a_moved_one_could_be_it_is_none(last_plan):
-    first = reply(1, plan=[*TWO_PARTS, "[Pending] Conclusion"], results={"Check": "fine"})
+    plan = ["[Done] Part 1", "  [Done] Check", "[Done] Part 2", "  [Done] Check", "[Pending] Conclusion"]
+    first = reply(1, plan=plan, results={"Check": "fine"})
     part, _ = last_plan(first, reply(2, plan=["[Pending] Both", "  [Done] Check", "[Pending] Conclusion"]))
     assert part["sub_steps"] == [{"description": "Check", "status": "Done"}]
 

@@ -1,32 +1,33 @@
 """call_llm(prompt) over the OpenAI client, which works with any OpenAI-compatible server."""
 
-import contextlib
 import json
 import os
 import re
 import sys
 import typing
 
-sys.path.append(os.path.abspath(f"{__file__}/../.."))  # so that this file can be run on its own
-
-from utils.call_failures import base_url, describe_answer, describe_no_answer, mask_key, proxy_hint
+from utils.cost import TOKEN_KEYS
 from utils.errors import RunFailed, quote
 
 DEFAULT_MODEL = "gpt-6-luna"
 
-# By what is found in the finish_reason: some servers say "model_length" or "MAX_TOKENS".
-FAULTS = {
-    "content_filter": "it was stopped by a content filter",
-    "length|max_tokens": "it was cut off at the limit of output or context; write less in one, a long text in sections",
-    "abort|error|insufficient|interrupt|sensitive|context_window": "it was broken off by the server",
+# What to check, by the status of an answer.
+ADVICE = {
+    401: " Check OPENAI_API_KEY.",
+    404: " Check --model, OPENAI_MODEL and OPENAI_BASE_URL.",
 }
+
+NO_COMPLETION = "answered, but sent no completion"
+
+# What reading an answer can raise that is no completion: the client takes whatever a server sends.
+ODD_ANSWER = (AttributeError, IndexError, KeyError, TypeError, RecursionError)
 
 
 class Reply(typing.NamedTuple):
     """A model's reply.
 
     text: str; cost: {"model": str, "prompt_tokens": int, "cached_tokens": int, "completion_tokens": int}, as far as
-    known; fault: why it cannot be a thought, str or None.
+    known, and nothing else; fault: why it cannot be a thought, str or None.
     """
 
     text: str
@@ -40,33 +41,42 @@ def call_llm(prompt, model=None, default_model=DEFAULT_MODEL):
     The model is `model`, or else OPENAI_MODEL, or else default_model.
     """
     model = model or os.environ.get("OPENAI_MODEL") or default_model
-    response = send(prompt, model)
-    if response.status_code == 200:
-        with contextlib.suppress(Exception):  # A server may send anything.
-            return read_answer(json.loads(response.content), model)
-    raise RunFailed(describe_answer(response.status_code, response.content) + proxy_hint())
+    require_key()
+    completion = send(prompt, model)
+    try:
+        return read_completion(completion, model)
+    except ODD_ANSWER:
+        raise RunFailed(describe_answer(NO_COMPLETION, str(completion))) from None
 
 
 def send(prompt, model):
-    """The server's answer to a prompt, an HTTP response of the client's. Raises RunFailed."""
-    require_key()
+    """The client's completion for a prompt, or what else it makes of the server's answer. Raises RunFailed."""
     try:
         import openai  # Not at the top: it takes half a second, for which --help and --show need not wait.
-    except ImportError as error:
-        raise RunFailed(f"{error}: activate the environment, or run pip install -r requirements.txt.") from None
-    try:
-        # The raw answer, since a server may send what the client's own types do not allow for.
-        create = create_client(openai).chat.completions.with_raw_response.create
-        return create(model=model, messages=[{"role": "user", "content": prompt}]).http_response
-    except ImportError as error:  # The client names a package that a proxy needs.
-        failure = str(error)
+
+        client = openai.OpenAI(
+            api_key=os.environ.get("OPENAI_API_KEY") or "none",
+            base_url=base_url(),
+            timeout=openai.Timeout(3600, connect=10),  # A local model that reasons can take longer than ten minutes.
+            max_retries=4,
+        )
+        return client.chat.completions.create(model=model, messages=[{"role": "user", "content": prompt}])
+    except ImportError as error:  # The client is not there, or names a package that a proxy needs.
+        failure = f"{error}: activate the environment, or run pip install -r requirements.txt."
     except openai.APIStatusError as error:
-        return error.response  # call_llm says what is wrong with it.
+        failure = describe_error(error)
     except openai.APIConnectionError as error:
-        failure = describe_no_answer(error)
+        cause = str(error.__cause__).rstrip(".")
+        suspects = "the network, proxy settings and OPENAI_BASE_URL"
+        failure = f"No answer from {server_address()} ({cause}). Check {suspects}."
+    except json.JSONDecodeError as error:
+        failure = describe_answer(NO_COMPLETION, error.doc)
+    except UnicodeDecodeError as error:
+        failure = describe_answer(NO_COMPLETION, str(error))
     except Exception as error:
-        failure = f"The OpenAI client failed ({type(error).__name__}). Check OPENAI_BASE_URL and SSL_CERT_FILE."
-    raise RunFailed(failure + proxy_hint())
+        suspects = "OPENAI_BASE_URL, SSL_CERT_FILE and proxy settings"
+        failure = f"The OpenAI client failed ({type(error).__name__}). Check {suspects}."
+    raise RunFailed(failure)
 
 
 def require_key():
@@ -79,57 +89,106 @@ def require_key():
         raise RunFailed("OPENAI_API_KEY contains white space or a character that is not plain ASCII. Set it again.")
 
 
-def create_client(openai):
-    return openai.OpenAI(
-        api_key=os.environ.get("OPENAI_API_KEY") or "none",
-        base_url=base_url(),
-        timeout=openai.Timeout(3600, connect=10),  # A local model that reasons can take longer than ten minutes.
-        max_retries=4,
-    )
+# Reading an answer
 
 
-def read_answer(answer, model):
-    """The Reply in {"choices": [{"message": {"content": str}, "finish_reason": str}], "usage": {...}}."""
-    choice = answer["choices"][0]
-    content = read_content(choice["message"])
-    if not content.strip() and (choice.get("error") or answer.get("error")):
-        raise ValueError  # call_llm says what the error is.
-    cost = {**read_usage(answer.get("usage")), "model": model}
+def read_completion(completion, model):
+    """The Reply in a completion. Raises one of ODD_ANSWER, or RunFailed, if it holds none."""
+    choice = completion.choices[0]
+    content = read_content(choice.message.content)
+    error = choice.model_extra.get("error") or completion.model_extra.get("error")
+    if error and not content.strip():
+        raise RunFailed(describe_answer(NO_COMPLETION, str(completion)))
+    cost = {"model": model, **read_usage(completion.usage)}
     return Reply(content, cost, find_fault(choice))
 
 
-def read_content(message):
+def read_content(content):
     """The text of a message. Some servers send it in parts."""
-    content = message.get("content") or ""
     if isinstance(content, list):
         content = "".join(part.get("text") or "" for part in content)
-    return content.encode(errors="replace").decode()  # A lone surrogate cannot be encoded.
+    return (content or "").encode(errors="replace").decode()  # A lone surrogate cannot be encoded.
+
+
+def read_usage(usage):
+    """The numbers of tokens in what the server reports, which may be anything."""
+    try:
+        reported = {**dict(usage), **dict(usage.prompt_tokens_details or {})}
+    except (AttributeError, TypeError, ValueError):
+        return {}
+    return {key: reported[key] for key in TOKEN_KEYS if type(reported.get(key)) is int}  # but not True
 
 
 def find_fault(choice):
     """Why the reply in this choice cannot be a thought, or None."""
-    refusal = choice["message"].get("refusal")
-    if refusal:
-        return f"it is a refusal: {quote(mask_key(str(refusal)))}"
-    finish_reason = str(choice.get("finish_reason"))
-    for pattern, fault in FAULTS.items():
-        if re.search(pattern, finish_reason, re.IGNORECASE):
-            return fault
+    if choice.message.refusal:
+        return f"it is a refusal: {quote(mask_key(choice.message.refusal))}"
+    finish_reason = str(choice.finish_reason).lower()  # Some servers say "model_length" or "MAX_TOKENS".
+    if "content_filter" in finish_reason:
+        return "it was stopped by a content filter"
+    if "length" in finish_reason or "max_tokens" in finish_reason:
+        return "it was cut off at the limit of output or context; write less in one, a long text in sections"
     return None
 
 
-def read_usage(usage):
-    """What the server reports of the tokens, as it reports it: the node keeps what it knows."""
-    try:
-        details = usage.get("prompt_tokens_details") or {}
-        return {**usage, **details}
-    except (TypeError, AttributeError):
-        return {}
+# What went wrong, in one line for the user
+
+
+def describe_error(error):
+    """Why the server refused, in the provider's words if it has any. error: the client's APIStatusError."""
+    status = error.status_code
+    words = find_words(error)
+    if status >= 500 and is_page(words):
+        words = "a gateway in front of it failed"
+    return describe_answer(f"answered {status}", words) + ADVICE.get(status, "")
+
+
+def find_words(error):
+    """The reason in {"message": "No such model"}, {"error": "Gone"}, {"detail": "Gone"} or "Gone", or the answer."""
+    reason = error.body
+    if isinstance(reason, dict):
+        reason = reason.get("message") or reason.get("error") or reason.get("detail")
+    return str(reason or error.response.text)
+
+
+def describe_answer(what, text):
+    """Such as "http://localhost/v1 answered 404: No such model." what: "answered 404"; text: how the answer begins."""
+    words = shorten(text) or "nothing"
+    if is_page(words):
+        words = "a web page. Check OPENAI_BASE_URL"
+    return f"{server_address()} {what}: {words}."
+
+
+def is_page(text):
+    return text.lstrip().startswith("<")
+
+
+def shorten(text):
+    """The text on one line, or its beginning, without the key."""
+    words = mask_key(text)[:500].split()
+    return " ".join(words).rstrip(".")
+
+
+def mask_key(text):
+    key = os.environ.get("OPENAI_API_KEY", "")
+    if len(key) < 8:  # Such as "ollama": it is no secret.
+        return text
+    return text.replace(key, "***")
+
+
+def base_url():
+    return os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+
+
+def server_address():
+    """The address that is asked, as it may be shown: without a password and without a query."""
+    without_password = re.sub(r"^(\w+://)?.*@", r"\1", base_url())  # "http://user:password@host" becomes "http://host"
+    return without_password.partition("?")[0]
 
 
 if __name__ == "__main__":
     try:
         reply = call_llm("Reply with one word: ready")
-    except (RunFailed, KeyboardInterrupt) as failure:
+    except RunFailed as failure:
         sys.exit(str(failure))
     print(f"{reply.cost['model']}: {reply.fault or reply.text}")

@@ -1,30 +1,15 @@
 """What thoughts cost: {"model": str, "requests": int, "seconds": float, "prompt_tokens": int, ...}, as far as known."""
 
-from utils.errors import refuse
-from utils.plain_yaml import CONTROL_CHARACTER
+from utils.plain_yaml import read_mapping, read_number, read_text
 
 TOKEN_KEYS = ("prompt_tokens", "cached_tokens", "completion_tokens")
 NUMBER_KEYS = ("requests", "seconds", *TOKEN_KEYS)
-READERS = {"model": str.strip, "requests": int, "seconds": float, **dict.fromkeys(TOKEN_KEYS, int)}
+READERS = {"model": read_text, **dict.fromkeys(NUMBER_KEYS, read_number)}
 
 
-def keep_known(cost):
-    """What can be added up and saved of the cost in a Reply: the name of the model, and whole numbers of tokens."""
-    if not isinstance(cost, dict):
-        return {}
-    known = {key: cost[key] for key in TOKEN_KEYS if type(cost.get(key)) is int}  # but not True
-    model = cost.get("model")
-    if isinstance(model, str) and model.strip() and not CONTROL_CHARACTER.search(model):
-        known["model"] = model
-    return known
-
-
-def read_cost(field):
-    """The cost of a saved thought. field: its Field, as load_yaml returns it. Raises InvalidThought."""
-    try:
-        return {key: READERS[key](item.value) for key, item in field.value.items()}
-    except (AttributeError, KeyError, TypeError, ValueError):  # The file may have been edited by hand.
-        refuse(field.line, "cost cannot be read")
+def read_cost(node, name):
+    """The cost of a saved thought in its YAML node. Raises InvalidThought."""
+    return read_mapping(node, READERS, (), name)
 
 
 def add_costs(costs):

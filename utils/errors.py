@@ -1,4 +1,4 @@
-"""The two exceptions of a run, and how their messages name a line and quote a text."""
+"""The exceptions of a run, and how their messages name a line and quote a text."""
 
 import re
 import typing
@@ -13,6 +13,10 @@ class RunFailed(Exception):
 
 class InvalidThought(Exception):
     """A reply, or a part of a saved run, is not a valid thought. str() says why: "planning has no steps"."""
+
+
+class MisplacedThought(InvalidThought):
+    """A number shows that a thought belongs to another place: one before it was taken out."""
 
 
 def refuse(line, reason) -> typing.NoReturn:

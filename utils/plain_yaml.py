@@ -1,120 +1,174 @@
-"""YAML to the letter, read and written: what YAML would change without a word is refused."""
+"""YAML to the letter, read and written: PyYAML reads it, and what it would change without a word is refused.
+
+A node is PyYAML's: a mapping, a list or a scalar, with the place where it stands.
+"""
 
 import re
-import typing
 
 import yaml
 
-from utils.errors import quote, refuse
-from utils.yaml_lines import INDENTATION_RULE, TEXT_RULE, check_lines
-
-# Plain values that mean "not given".
-NULLS = ("~", "null", "Null", "NULL", "None")
+from utils.errors import InvalidThought, quote, refuse
 
 # All but tabs and line feeds, with what YAML takes for a line break ("\u2028") or cannot hold ("\ud800").
 CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
-# "description: |-" with empty lines behind it. PyYAML would take spaces in these for the indentation of the text. (If a
-# line of a text looks like this, such spaces are all that is lost.)
-SIGN_AND_EMPTY_LINES = re.compile(r"(: +\|[-+]?) *\n[ \n]*\n")
+# Plain values that mean "not given".
+NULLS = ("~", "null", "Null", "NULL", "None")
 
-
-class Field(typing.NamedTuple):
-    """A value, and the line of its key or, in a list, its own: int, from 1.
-
-    value: {key: Field, ...}, [Field, ...], a str as it was written, or None for nulls and blank texts.
-    """
-
-    value: typing.Any
-    line: int
+TEXT_RULE = (
+    "a text is a block literal (|-), and all its lines are indented by spaces, deeper than its key, none less than the"
+    " first"
+)
 
 
 def load_yaml(text):
-    """The Field of the YAML in a str. Raises InvalidThought, with the line, for what is no YAML or would be changed."""
-    check_characters(text)
-    check_lines(text)
-    text = SIGN_AND_EMPTY_LINES.sub(lambda found: found[1] + found[0].count("\n") * "\n", text)
-    try:
-        return read_node(yaml.compose(text, Loader=yaml.BaseLoader), line=1)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1
-        refuse(line, f"here or above, the lines are not indented as a list of keys is; {TEXT_RULE}")
-
-
-def check_characters(text):
+    """The node of the YAML in a str. Raises InvalidThought for what is no YAML, or would be changed."""
     control = CONTROL_CHARACTER.search(text)
     if control:
-        line = text.count("\n", 0, control.start()) + 1
-        refuse(line, f"it has the control character {control[0]!r}")
+        refuse(line_at(text, control.start()), f"it has the control character {control[0]!r}")
+    try:
+        check_tokens(text)
+        node = yaml.compose(text, Loader=yaml.BaseLoader)
+    except yaml.MarkedYAMLError as error:
+        is_open_quote = error.context == "while scanning a quoted scalar"
+        mark = error.context_mark if is_open_quote else error.problem_mark
+        refuse(mark.line + 1, f"here or above, YAML cannot read what is meant; {TEXT_RULE}")
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError):  # such as for "\UFFFFFFFF" in double quotes
+        raise InvalidThought(f"YAML cannot read what is meant; {TEXT_RULE}") from None
+    if node is None:
+        raise InvalidThought("it is empty")
+    return node
 
 
-# Making Fields of it
+def line_at(text, index):
+    return text.count("\n", 0, index) + 1
 
 
-def read_node(node, line):
-    """The Field of a YAML node. line: that of its key or, in a list, its own."""
-    value = None
-    if isinstance(node, yaml.SequenceNode):
-        value = [read_node(item, item.start_mark.line + 1) for item in node.value]
-    elif isinstance(node, yaml.MappingNode):
-        value = read_mapping(node)
-    elif node and node.value.strip() and (node.style or node.value not in NULLS):
-        value = node.value
-    return Field(value, line)
+# The guard
 
 
-def read_mapping(node):
-    fields = {}
+def check_tokens(text):
+    """Raise InvalidThought, or PyYAML's exceptions, unless each value is to the letter what stands in the text."""
+    before = None
+    end = column = 0
+    for token in yaml.scan(text):
+        start = token.start_mark.index
+        dropped = text[end:start].strip()
+        if dropped:  # such as a comment: between two tokens stands nothing but white space
+            refuse(line_at(text, text.index(dropped, end)), f"YAML would drop {quote(dropped)}; {TEXT_RULE}")
+        end = token.end_mark.index
+        line = token.start_mark.line + 1
+        written = text[start:end]
+        if isinstance(before, yaml.KeyToken):
+            column = token.start_mark.column
+            if not written.isidentifier():
+                refuse(line, f"{quote(written)} is no key, such as `status:`; {TEXT_RULE}")
+        if written.startswith("|"):
+            check_literal(written, line, column)
+        elif not is_to_the_letter(token, written):
+            refuse(line, f"YAML would not take {quote(written)} to the letter; {TEXT_RULE}")
+        before = token
+
+
+def check_literal(written, line, column):
+    """The sign of a block literal stands alone, and its text is an even number of spaces deeper than its key.
+
+    An odd number is a slip in the first line, which would shift all others. column: that of the key.
+    """
+    sign, *lines = written.split("\n")
+    digit = sign.strip("|+- ")  # of "|2-", before a text whose first line is deeper than the others
+    if digit and not digit.isdecimal():
+        refuse(line, f"YAML would drop {quote(digit)}; write the text below its sign")
+    first = next(filter(str.strip, lines), "")
+    margin = len(first) - len(first.lstrip(" "))
+    depth = int(digit or margin - column)
+    if first and depth % 2:
+        rule = "indent all its lines by two spaces more than its key"
+        refuse(line + 1 + lines.index(first), f"{quote(first)} begins a text: {rule}")
+
+
+def is_to_the_letter(token, written):
+    """Whether YAML takes a token as it is written: a value, quoted or not, or one of the few signs that may stand here."""
+    if not isinstance(token, yaml.ScalarToken):
+        return written in ("", ":", "-", "[", "]")
+    quotes = token.style or ""
+    return written == quotes + token.value + quotes
+
+
+# Reading nodes. `name` says in a reason what is read.
+
+
+def line_of(node):
+    return node.start_mark.line + 1
+
+
+def read_mapping(node, readers, required_keys, name):
+    """The values in a mapping that are given, {key: value, ...}, in the order of `readers`. Raises InvalidThought.
+
+    readers: {key: a function from a node and its name to a value, ...}; required_keys: those that must be given.
+    """
+    rule = f"{name} has the keys {', '.join(readers)}; {TEXT_RULE}"
+    if not isinstance(node, yaml.MappingNode):
+        refuse(line_of(node), rule)
+    values = {}
     for key_node, value_node in node.value:
         key = key_node.value
-        line = key_node.start_mark.line + 1
-        if key in fields:
-            rule = "begin the next item of a list with `- `, or take one out"
-            refuse(line, f"the key {quote(key)} is given twice in one place; {rule}")
-        fields[key] = read_node(value_node, line)
-    return fields
-
-
-# Reading Fields. `name` says in a reason what is read.
-
-
-def read_fields(field, keys, required_keys, name):
-    """The Fields of a mapping that are not blank. keys: those that may be there."""
-    fields = field.value
-    if not isinstance(fields, dict):
-        known = ", ".join(required_keys)
-        refuse(field.line, f"{name} must have the keys {known}, each on a line of its own; {INDENTATION_RULE}")
-    for key in fields:
-        if key not in keys:
-            known = ", ".join(keys)
-            refuse(fields[key].line, f"the key {quote(key)} is not one of {known}; {INDENTATION_RULE}")
-    given = {key: fields[key] for key in fields if fields[key].value is not None}
-    first, *_ = fields.values()  # Its line is said for a key that is not there.
+        if key not in readers:
+            refuse(line_of(key_node), f"{quote(key)} is not one of them: {rule}")
+        if key in values:
+            refuse(line_of(key_node), f"the key {quote(key)} of {name} is given twice; the next item begins with `- `")
+        values[key] = None
+        if not is_blank(value_node):
+            values[key] = readers[key](value_node, f"{key} of {name}")
     for key in required_keys:
-        if key not in given:
-            refuse(fields.get(key, first).line, f"{key} of {name} is missing or blank")
-    return given
+        if values.get(key) is None:
+            refuse(line_of(node), f"{key} of {name} is missing or blank")
+    return {key: values[key] for key in readers if values.get(key) is not None}
 
 
-def read_text(field, name):
-    """The str in a Field, without the empty lines around it."""
-    return trim(read_verbatim(field, name))
+def is_blank(node):
+    """Whether a node says nothing: it is a null or a blank text."""
+    if not isinstance(node, yaml.ScalarNode):
+        return False
+    is_null = node.style is None and node.value in NULLS
+    return is_null or not node.value.strip()
 
 
-def read_verbatim(field, name):
-    """The str in a Field, to the letter."""
-    if not isinstance(field.value, str):
-        refuse(field.line, f"{name} is not a text; {TEXT_RULE}")
-    return field.value
+def read_list(node, name):
+    """The nodes in a list."""
+    if not isinstance(node, yaml.SequenceNode):
+        refuse(line_of(node), f"{name} is not a list")
+    return node.value
 
 
-def read_choice(field, choices, name):
+def read_verbatim(node, name):
+    """The str in a scalar, to the letter."""
+    if not isinstance(node, yaml.ScalarNode):
+        refuse(line_of(node), f"{name} is not a text; {TEXT_RULE}")
+    return node.value
+
+
+def read_text(node, name):
+    """The str in a scalar, without the empty lines around it."""
+    return trim(read_verbatim(node, name))
+
+
+def read_choice(node, name, choices):
     """One of the choices, str, which may be written in any case."""
-    written = read_text(field, name)
+    written = read_text(node, name)
     for choice in choices:
         if written.lower() == choice.lower():
             return choice
-    refuse(field.line, f"{name} is {quote(written)}, not {' or '.join(choices)}")
+    refuse(line_of(node), f"{name} is {quote(written)}, not {' or '.join(choices)}")
+
+
+def read_number(node, name):
+    """An int, or a float if it is written with a point."""
+    written = read_text(node, name)
+    try:
+        return float(written) if "." in written else int(written)
+    except ValueError:
+        refuse(line_of(node), f"{name} is {quote(written)}, which is no number")
 
 
 def trim(text):
@@ -123,11 +177,6 @@ def trim(text):
 
 
 # Writing
-
-
-def dump_yaml(value, dumper):
-    """The YAML, str, of dicts, lists, texts and numbers. dumper: a LiteralDumper."""
-    return yaml.dump(value, Dumper=dumper, sort_keys=False, allow_unicode=True)
 
 
 class LiteralDumper(yaml.SafeDumper):
@@ -142,3 +191,8 @@ class LiteralDumper(yaml.SafeDumper):
         if is_text and not is_key and self.event.value not in self.plain_texts:
             return "|"
         return super().choose_scalar_style()
+
+
+def dump_yaml(value, dumper):
+    """The YAML, str, of dicts, lists, texts and numbers. dumper: a LiteralDumper."""
+    return yaml.dump(value, Dumper=dumper, sort_keys=False, allow_unicode=True)

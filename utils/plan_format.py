@@ -1,9 +1,16 @@
-"""A plan as text: one line per step, sub-steps indented under their step."""
+"""A plan as text, one line per step; what is new in it, and what is gone."""
 
+import collections
 import typing
 
-
 REMOVED = "removed"  # in the place of the status of a step that is gone
+
+
+class PlacedStep(typing.NamedTuple):
+    """A step, and its path: the descriptions of its parents and its own, each on one line."""
+
+    step: dict
+    path: tuple
 
 
 class PlanLine(typing.NamedTuple):
@@ -14,12 +21,12 @@ class PlanLine(typing.NamedTuple):
     is_new: bool
 
 
-def format_plan(plan):
-    """The whole plan, a str of lines like "- [Done] description: result" and "- [Pending] description (mark)".
+def format_plan(plan, plan_before=()):
+    """A plan, a str of lines like "- [Done] description: result" and "- [Pending] description (mark)".
 
-    plan: a list of steps as in utils/thought.py.
+    plan: a list of steps as in utils/thought.py; plan_before: another, of which no line is repeated.
     """
-    return "\n".join(line.text for line in compare_plans(plan, []))
+    return "\n".join(line.text for line in compare_plans(plan, plan_before) if line.is_new)
 
 
 def format_plan_for_prompt(plan):
@@ -28,28 +35,32 @@ def format_plan_for_prompt(plan):
 
 
 def compare_plans(plan, plan_before):
-    """The lines of a plan, a list of PlanLines, with one at the end for each step of the plan before that is gone.
-
-    A step is gone if its description is nowhere in the plan. (The Conclusion and its sub-steps never are.)
-    """
+    """The lines of a plan, a list of PlanLines, with one at the end for each step of the plan before that is gone."""
     lines_before = {(full_line(step), path) for step, path in walk(plan_before)}
     lines = []
     for step, path in walk(plan):
         line = full_line(step)
         is_new = (line, path) not in lines_before
         lines.append(PlanLine(indent(line, path), step["status"], is_new))
-    descriptions = {path[-1] for _, path in walk(plan)}
-    for _, path in walk(plan_before[:-1]):
-        if path[-1] not in descriptions:
-            lines.append(PlanLine(f"- {REMOVED}: {path[-1]}", REMOVED, is_new=True))
-    return lines
+    gone = [PlanLine(f"- {REMOVED}: {name}", REMOVED, is_new=True) for name in removed_steps(plan, plan_before)]
+    return lines + gone
+
+
+def removed_steps(plan, plan_before):
+    """The descriptions that stood in the plan before more often than now, wherever that is.
+
+    The Conclusion and its sub-steps never count as gone.
+    """
+    before = collections.Counter(path[-1] for _, path in walk(plan_before[:-1]))
+    now = collections.Counter(path[-1] for _, path in walk(plan))
+    return (before - now).elements()
 
 
 def walk(plan, parents=()):
-    """Every step of the plan from top to bottom, with its path: the descriptions of its parents, and its own."""
+    """Yield every step of the plan from top to bottom, each as a PlacedStep."""
     for step in plan:
         path = (*parents, one_line(step["description"]))
-        yield step, path
+        yield PlacedStep(step, path)
         yield from walk(step.get("sub_steps", []), path)
 
 

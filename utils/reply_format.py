@@ -8,16 +8,15 @@ import re
 from utils.errors import InvalidThought, quote
 from utils.plain_yaml import load_yaml
 from utils.solution import apply_change, read_changes
-from utils.thought import REPLY_KEYS, ends_run, evaluations, finds_major_error, judged_thoughts, read_thought
+from utils.thought import REPLY_READERS, concludes, read_thought, speaks_of_major_error
 
-FENCE = "```"
-FIRST_KEY = "current_thinking:"
-ANY_KEY = tuple(f"{key}:" for key in REPLY_KEYS)
+FENCE = re.compile("^```", re.MULTILINE)
 
-# "<think>", at the beginning of a line
-THINK_PART = re.compile(r"<(?:think|thinking|reasoning)>")
-# "</think>" or "That is all.</think>", on a line that is not indented, with all of the line before it
-THINK_PART_END = re.compile(r"^(?=\S).*</(?:think|thinking|reasoning)>", re.MULTILINE)
+# "planning: ..." or "<think> ...", on a line that is not indented
+START_OF_THOUGHT = re.compile(rf"^(?:(?:{'|'.join(REPLY_READERS)}):|<(?:think|thinking|reasoning)>).*", re.MULTILINE)
+
+# "<think>So ...\n</think>" or "That is all.</think>", to the last such tag on a line that is not indented
+THINK_PART = re.compile(r"\A.*^(?=\S)[^\n]*</(?:think|thinking|reasoning)>", re.MULTILINE | re.DOTALL)
 
 
 def read_reply(reply, number, plan_before, solution_before, is_last_allowed):
@@ -30,23 +29,16 @@ def read_reply(reply, number, plan_before, solution_before, is_last_allowed):
         raise InvalidThought(reply.fault)
     if not reply.text.strip():
         raise InvalidThought("it is empty")
-    fields = load_yaml(find_thought(reply.text))
-    thought = read_thought(fields, number, plan_before, solution_before)
-    check_new_thought(thought, solution_before, is_last_allowed)
+    node = load_yaml(find_thought(reply.text))
+    thought = read_thought(node, REPLY_READERS, number, plan_before, solution_before)
+    if concludes(thought) and speaks_of_major_error(thought) and not is_last_allowed:
+        raise InvalidThought(
+            "a Major Error cannot end the run; leave the Conclusion Pending, since the next thought checks the"
+            " correction (or, if none is meant, leave out the words)"
+        )
+    if "solution_changes" in thought:
+        check_that_changes_differ(solution_before or "", thought["solution_changes"])
     return thought
-
-
-def check_new_thought(thought, solution_before, is_last_allowed):
-    """The rules for a thought that a model has just sent: a saved one is taken as it is. Raises InvalidThought."""
-    judged = judged_thoughts(thought)
-    for evaluation in evaluations(thought):
-        is_heading = evaluation.is_heading and evaluation.number in judged  # above the line with the verdict
-        if not evaluation.verdict and not is_heading:
-            line = quote(evaluation.line)
-            raise InvalidThought(f"{line} has no verdict behind the number: Correct, Minor Issues or Major Error")
-    if ends_run(thought) and finds_major_error(thought) and not is_last_allowed:
-        raise InvalidThought("a Major Error cannot end the run; leave the Conclusion Pending")
-    check_that_changes_differ(solution_before or "", thought.get("solution_changes", ""))
 
 
 def check_that_changes_differ(solution, changes):
@@ -59,65 +51,33 @@ def check_that_changes_differ(solution, changes):
 
 
 def find_thought(text):
-    """The YAML of the thought: it stands in a fenced block, and begins with the line "current_thinking:".
+    """The YAML of the thought: it stands in the only fenced block, behind which nothing stands.
 
     What stands before it becomes empty lines, so that each line has the number that it has in the text.
     """
-    lines = reply_lines(text)
-    start = find_start(lines)
-    check_before(lines[:start])
-    end = find_end(lines, start)
-    check_after(lines[end:])
-    return start * "\n" + "\n".join(lines[start:end])
+    parts = FENCE.split(drop_think_part(text.replace("\r\n", "\n")))
+    if len(parts) != 3:
+        refuse_block(f"lines that begin with a fence, ```: {len(parts) - 1}, not 2")
+    before, block, behind = parts
+    early = START_OF_THOUGHT.search(before)
+    if early:
+        refuse_block(f"{quote(early[0])} stands before the block")
+    if behind.lstrip("`").strip():
+        refuse_block(f"{quote(behind)} stands behind the block")
+    _, _, yaml = block.rstrip("\n").partition("\n")
+    return "\n" * before.count("\n") + "\n" + yaml
 
 
-def reply_lines(text):
-    """The lines of the reply, with an empty one for each line of a think part. A reply may be indented as a whole."""
-    text = dedent(text.replace("\r\n", "\n"))
-    end_of_think_part = max((tag.end() for tag in THINK_PART_END.finditer(text)), default=0)
-    dropped_lines = text.count("\n", 0, end_of_think_part) * "\n"
-    reply = dropped_lines + dedent(text[end_of_think_part:])
-    return reply.split("\n")
+def drop_think_part(text):
+    """The text with empty lines in the place of its think part."""
+    found = THINK_PART.match(text)
+    if not found:
+        return text
+    return "\n" * found[0].count("\n") + text[found.end() :]
 
 
-def dedent(text):
-    """The text without the spaces that all its lines begin with. (textwrap.dedent would also change blank lines.)"""
-    margin = min(re.findall(r"(?m)^ *(?=[^ \n])", text), default="")  # that of the line that is indented least
-    return re.sub(f"(?m)^{margin}", "", text)
-
-
-def find_start(lines):
-    starts = [number for number, line in enumerate(lines) if line.startswith(FIRST_KEY)]
-    if len(starts) != 1:
-        raise InvalidThought(f"it has {len(starts) or 'no'} lines that begin with {FIRST_KEY}, and must have one")
-    return starts[0]
-
-
-def check_before(lines):
-    """Before the thought stands an opening fence. Words may come before that, but nothing of a thought."""
-    for line in lines:
-        if THINK_PART.match(line):
-            raise InvalidThought(f"{quote(line)} opens a think part that is not closed")
-        if line.startswith(ANY_KEY):
-            raise InvalidThought(f"{quote(line)} stands before {FIRST_KEY}, which must come first")
-    written = [line for line in lines if line.strip()]
-    if not written or not written[-1].startswith(FENCE):
-        raise InvalidThought(f"the line before {FIRST_KEY} must be the opening fence, {FENCE}yaml")
-
-
-def find_end(lines, start):
-    for number in range(start, len(lines)):
-        if lines[number].startswith(FENCE):
-            return number
-    raise InvalidThought(f"no line begins with the closing fence, {FENCE}; if the reply was cut off, write less in one")
-
-
-def check_after(lines):
-    """After the thought stands a closing fence and nothing else: it could be a fence in a text that goes on."""
-    closing_fence, *others = lines
-    rule = "indent the code fences in texts, and write nothing behind the block"
-    if closing_fence.strip("` \t"):
-        raise InvalidThought(f"{quote(closing_fence)} ends the block too early; {rule}")
-    rest = "\n".join(others).strip()
-    if rest:
-        raise InvalidThought(f"{quote(rest)} stands behind the fence that ends the block; {rule}")
+def refuse_block(fault):
+    raise InvalidThought(
+        f"{fault}; write one block with both its fences, indent the fences in texts, write nothing behind the block,"
+        " and, if this was cut off, less in one reply"
+    )

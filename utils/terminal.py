@@ -7,17 +7,20 @@ import re
 import shutil
 import stat
 import sys
+import textwrap
 import threading
 import time
 import unicodedata
 
-from utils.errors import RunFailed, show_unprintable
+from utils.errors import show_unprintable
 
 STYLES = {"bold": "\033[1m", "dim": "\033[2m", "magenta": "\033[35m", "red": "\033[1;31m"}
 ERASE = "\r" + 19 * " " + "\r"  # as long as "Thought 99: 99999 s"; spaces work on every terminal
 
 INDENT = re.compile(r"\s*((?:[-*+•]|\d+[.)])\s+(\[[^]]*\] )?)?")  # "  ", "  - ", "  12. ", "  - [Done] "
-CODE_FENCE = re.compile(r"\s*(?:[-+] )?(`{3,})[^`]*$")  # "  ```python", "  + ```"
+CODE_FENCE = re.compile(r"\s*([-+] )?```[^`]*$")  # "  ```python", "  + ```"
+WRAPPING = {"replace_whitespace": False, "break_long_words": False, "break_on_hyphens": False}
+SECOND_COLUMN = "\x0b"  # stands behind each wide character while a line is wrapped: textwrap counts it, and may break at it
 
 
 def is_terminal(stream):
@@ -27,104 +30,55 @@ def is_terminal(stream):
 # Printing
 
 
-class PipeClosed(Exception):
-    """Nobody reads any more what is printed, as behind `| head`."""
-
-
 def print_text(text):
-    """Print to stdout at once. Raises PipeClosed, or RunFailed if the text cannot be written."""
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    printable = text.encode(encoding, "replace").decode(encoding)
+    """Print to stdout at once. What cannot be encoded is replaced."""
     try:
-        print(printable, end="", flush=True)
-    except BrokenPipeError:
-        raise PipeClosed from None
-    except OSError as error:
-        raise RunFailed(f"The output cannot be written: {error.strerror}.") from None
+        print(text, end="", flush=True)
+    except UnicodeEncodeError:
+        print(text.encode("ascii", "replace").decode(), end="", flush=True)
 
 
-def print_trace(blocks):
-    """Print blocks of the trace, [[(line, style), ...], ...]: on a terminal wrapped and styled, elsewhere not."""
-    for block in blocks:
-        lines = [line for line, _ in block]
-        if is_terminal(sys.stdout):
-            lines = lay_out(block)
-        print_text("\n".join(lines) + "\n")
+def print_trace(lines):
+    """Print lines of the trace, (line, style): on a terminal wrapped and styled, elsewhere not."""
+    texts = lay_out(lines) if is_terminal(sys.stdout) else (line for line, _ in lines)
+    for text in texts:
+        print_text(f"{text}\n")
 
 
-# Laying out for a terminal
-
-
-def lay_out(block):
-    """The lines of a block for a terminal: wrapped, except in code fences, and in their styles, if these are wanted."""
-    lines = []
-    open_fence = ""
-    for line, style in block:
-        is_code = open_fence or CODE_FENCE.match(line)
+def lay_out(lines):
+    """Yield the lines for a terminal: wrapped, except in code, and in their styles, if these are wanted."""
+    is_code = False
+    for line, style in lines:
+        if style == "bold":  # A heading ends code that no fence has closed.
+            is_code = False
         pieces = [line] if is_code else wrap_line(line)
-        lines += [add_style(piece, style) for piece in pieces]
-        open_fence = fence_after(line, open_fence)
-    return lines
+        if CODE_FENCE.match(line):
+            is_code = not is_code
+        for piece in pieces:
+            yield add_style(piece, style)
 
 
-def fence_after(line, open_fence):
-    """The fence that is open after a line, such as "```", or "" outside of code."""
-    found = CODE_FENCE.match(line)
-    if found and not open_fence:
-        return found[1]
-    if found and len(found[1]) >= len(open_fence):  # A shorter one is a part of the code.
-        return ""
-    return open_fence
+def wrap_line(line):
+    """The line in pieces that fit on the terminal, if its words do: the later ones begin under its text."""
+    width = max(shutil.get_terminal_size().columns, 2)
+    margin = " " * (len(line) - len(line.lstrip()))
+    indent = " " * min(len(INDENT.match(line)[0]), width // 2)
+    marked = "".join(c + SECOND_COLUMN if is_wide(c) else c for c in line)
+    if marked != line:
+        width -= 1  # The mark behind the last character of a piece is dropped.
+    pieces = textwrap.wrap(marked.lstrip(), width, initial_indent=margin, subsequent_indent=indent, **WRAPPING)
+    return [piece.replace(SECOND_COLUMN, "") for piece in pieces] or [""]
+
+
+def is_wide(character):
+    """Whether a terminal shows it in two columns, as Chinese, Japanese and emoji."""
+    return unicodedata.east_asian_width(character) in ("W", "F")
 
 
 def add_style(line, style):
     if style == "plain" or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return line
     return f"{STYLES[style]}{line}\033[0m"
-
-
-def wrap_line(line):
-    """The line in pieces that fit on the terminal, if its words do: the later ones begin under its text."""
-    width = shutil.get_terminal_size().columns
-    line = line.expandtabs(4)
-    indent_width = count_columns(INDENT.match(line)[0])
-    indent = min(indent_width, width // 2) * " "
-    pieces = []
-    piece = ""
-    for chunk in split_line(line):
-        is_too_long = count_columns(piece + chunk.rstrip()) > width
-        if is_too_long and piece.strip():
-            pieces.append(piece)
-            piece = indent + chunk.lstrip()
-        else:
-            piece += chunk
-    return [*pieces, piece]
-
-
-def split_line(line):
-    """The line in chunks, cut wherever it may be broken: before spaces, and before a wide character."""
-    chunks = [""]
-    for character in line:
-        is_place_to_break = character.isspace() or columns_of(character) == 2
-        if is_place_to_break and chunks[-1].strip():
-            chunks.append(character)
-        else:
-            chunks[-1] += character
-    return chunks
-
-
-def count_columns(text):
-    """How wide a terminal shows the text."""
-    return sum(columns_of(character) for character in text)
-
-
-def columns_of(character):
-    """How wide a terminal shows it: Chinese, Japanese and emoji take two columns, combining marks none."""
-    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    if unicodedata.east_asian_width(character) in ("W", "F"):
-        return 2
-    return 1
 
 
 # Messages, and the status line

@@ -1,6 +1,4 @@
-"""What a thought is: its keys, the steps of its plan, its verdicts, when it ends the run, and the solution it leads to.
-
-The rules that hold for all thoughts stand here, too, and what becomes of a run to which the user says something.
+"""What a thought is: its keys, its plan, its evaluations, the solution it leads to, and whether it ends the run.
 
 A thought is {"thought_number": int, "current_thinking": str, "planning": [step, ...], "next_thought_needed": bool},
 with "solution": str or "solution_changes": str (blocks, as in utils/solution.py), and with "cost" (as in
@@ -8,77 +6,29 @@ utils/cost.py) where it is known. A step is {"description": str, "status": str},
 and "sub_steps": [step, ...] where there are any.
 """
 
-import collections
 import copy
 import re
-import typing
+import textwrap
 
 from utils.cost import read_cost
-from utils.errors import InvalidThought, quote, refuse
-from utils.plain_yaml import CONTROL_CHARACTER, read_choice, read_fields, read_text, trim
+from utils.errors import InvalidThought, MisplacedThought, quote
+from utils.plain_yaml import CONTROL_CHARACTER, read_choice, read_list, read_mapping, read_text, trim
 from utils.plan_format import one_line, walk
 from utils.solution import apply_changes
 
-REQUIRED_KEYS = ("current_thinking", "planning", "next_thought_needed")
-# The prompt does not name thought_number, but a model may follow the headings of the thoughts.
-REPLY_KEYS = ("thought_number", *REQUIRED_KEYS, "solution", "solution_changes")
-SAVED_KEYS = (*REPLY_KEYS, "cost")
-REQUIRED_STEP_KEYS = ("description", "status")
-STEP_KEYS = (*REQUIRED_STEP_KEYS, "result", "mark", "sub_steps")
+DEEPEST_STEP = 50  # Python itself gives up at some 150.
 
 PENDING, DONE, UNSURE = STATUSES = ("Pending", "Done", "Verification Needed")
 CORRECT, MINOR, MAJOR = VERDICTS = ("Correct", "Minor Issues", "Major Error")
 
-# "Evaluation of Thought 2: Correct - ...", "- EVALUATION of **Thought 2** -- major error", "## Evaluation of Thought 2"
-EVALUATION = re.compile(rf"""
-    [\W_]* evaluation [\W_]+ of [\W_]+ thoughts? [\W_]+
-    (?P<number> \d{{1,9}} )                                               # No thought has a longer one.
-    ( [\W_]+ (?P<verdict> {'|'.join(map(re.escape, VERDICTS))} ) (?![^\W_])   # if it comes next, as whole words
-    | (?P<heading> [\W_]* \Z )                                           # if nothing comes behind the number
-    )?""", re.VERBOSE | re.IGNORECASE)
+# "Evaluation of Thought 2: Correct - ...", "1. EVALUATION of **Thought 2** -- major error", "evaluation_of_thought_2: correct"
+GAP = r"(?:[^\w\n]|_)+"
+EVALUATION = re.compile(
+    rf"evaluation{GAP}of{GAP}thought{GAP}(\d{{1,9}}){GAP}({'|'.join(VERDICTS)})(?![^\W_])", re.IGNORECASE
+)
 
 # "Conclusion", "3. **Conclusion**", "Conclusion: check it", but not "Step 3: Conclusion" or "Conclusion of part (a)"
 CONCLUSION = re.compile(r"[\W\d_]*conclusion\s*([^\w\s]|_|\Z)", re.IGNORECASE)
-
-
-# What a user says
-
-
-def validate_problem(text, name="the problem"):
-    """Raise ValueError unless a problem, or what is added to one, can be thought on, saved and shown. text: str."""
-    if not text.strip():
-        raise ValueError(f"{name} is blank")
-    control = CONTROL_CHARACTER.search(text)
-    if control:
-        raise ValueError(f"{name} has the control character {control[0]!r}; take it out")
-
-
-def add_to_problem(shared, text):
-    """Say something to the run in a shared store: a hint, a correction, a further question. text: str.
-
-    It becomes a part of the problem. Where there is a solution already, a new step sees to it that it is taken up: one
-    for all that is added after the same thought.
-    """
-    thoughts = shared.setdefault("thoughts", [])
-    number = len(thoughts)
-    if thoughts:
-        text = f"Added after Thought {number}:\n\n{text}"
-    shared["problem"] += f"\n\n{text}"
-    step = f"What was added after Thought {number}"
-    if next_step(last_plan(thoughts)) != step and (is_solved(thoughts) or solution_so_far(thoughts)):
-        reopen(thoughts[-1], step)
-
-
-def reopen(thought, description):
-    """Give the plan of a thought another step, before what is open. The Conclusion is Pending then."""
-    plan = thought["planning"]
-    conclusion = plan[-1]
-    conclusion["status"] = PENDING
-    conclusion.pop("result", None)
-    conclusion.pop("mark", None)
-    are_open = [bool(open_steps([step])) for step in plan]
-    plan.insert(are_open.index(True), {"description": description, "status": PENDING})
-    thought["next_thought_needed"] = True
 
 
 # The plan
@@ -101,53 +51,48 @@ def open_steps(plan):
 
 
 def next_step(plan):
-    """The description of the next step, on one line; "" if no step is open, or before there is a plan."""
-    steps = open_steps(plan)
+    """The description of the next step, on one line: the Conclusion, if no step is open; "" before there is a plan."""
+    steps = open_steps(plan) or plan[-1:]
     if not steps:
         return ""
     return one_line(steps[0]["description"])
 
 
-def last_plan(thoughts):
-    """The plan after a list of thoughts, [] before the first."""
-    return thoughts[-1]["planning"] if thoughts else []
-
-
-def ends_run(thought):
-    """Whether a thought solves the problem: no step of its plan is open."""
+def concludes(thought):
+    """Whether a thought leaves no step open."""
     return not open_steps(thought["planning"])
-
-
-def is_solved(thoughts):
-    """Whether the last of the thoughts ends the run. (A run that was stopped, at the limit too, is not solved.)"""
-    return bool(thoughts) and ends_run(thoughts[-1])
-
-
-# What a reply leaves out of its plan
 
 
 def complete_plan(plan, plan_before):
     """Give the steps of a plan what they had in the plan before and leave out.
 
-    Steps match by their path (their parents' descriptions and their own). A step that has no match is the one with its
-    description anywhere, if only one such is left.
+    A step is the one with its description below the same parents or else the only one left with its description.
     """
-    left = collections.defaultdict(list)
-    for step, path in walk(plan_before):
-        left[path].append(step)
-    new_steps = []
-    for step, path in walk(plan):
-        if left[path]:  # The walk goes on into the sub-steps that complete_step gives a step: no other gets them.
-            complete_step(step, left[path].pop(0))
+    left = list(walk(plan_before))
+    for step in complete_steps(plan, left):
+        name = one_line(step["description"])
+        same = [old for old in left if old.path[-1] == name]
+        if len(same) == 1:
+            left.remove(same[0])
+            complete_step(step, same[0].step)
+
+
+def complete_steps(steps, left, parents=()):
+    """Complete the steps that stand below the same parents as before. Returns a list of the others.
+
+    left: the steps of the plan before, as walk yields them. Those that are found are taken out.
+    """
+    others = []
+    for step in steps:
+        path = (*parents, one_line(step["description"]))
+        same = [old for old in left if old.path == path]
+        if same:
+            left.remove(same[0])
+            complete_step(step, same[0].step)
         else:
-            new_steps.append((step, path))
-    by_description = collections.defaultdict(list)
-    for path, steps in left.items():
-        by_description[path[-1]] += steps
-    for step, path in new_steps:
-        candidates = by_description[path[-1]]
-        if len(candidates) == 1:
-            complete_step(step, candidates.pop())
+            others.append(step)
+        others += complete_steps(step.get("sub_steps", []), left, path)
+    return others
 
 
 def complete_step(step, before):
@@ -159,157 +104,197 @@ def complete_step(step, before):
         kept.pop("mark", None)
     fields = {**kept, **step}
     step.clear()
-    step.update({key: fields[key] for key in STEP_KEYS if fields.get(key)})  # in this order, and no empty sub_steps
+    step.update({key: fields[key] for key in STEP_READERS if fields.get(key)})  # in this order, and no empty sub_steps
 
 
 # The evaluations
 
 
-class Evaluation(typing.NamedTuple):
-    """A line that begins with "Evaluation of Thought N".
-
-    number: the N; verdict: the one of VERDICTS behind it, or None; is_heading: whether nothing stands behind it.
-    """
-
-    line: str
-    number: int
-    verdict: str | None
-    is_heading: bool
-
-
-def read_evaluation(line):
-    """The Evaluation in a line of a thought's thinking, or None."""
-    found = EVALUATION.match(line)
-    if not found:
-        return None
-    verdict = found["verdict"] and found["verdict"].title()
-    return Evaluation(line, int(found["number"]), verdict, found["heading"] is not None)
-
-
-def evaluations(thought):
-    """The Evaluations of earlier thoughts in a thought."""
-    number = thought["thought_number"]
-    found = map(read_evaluation, thought["current_thinking"].split("\n"))
-    return [evaluation for evaluation in found if evaluation and 0 < evaluation.number < number]
-
-
-def judged_thoughts(thought):
+def evaluated_thoughts(thought):
     """The numbers of the thoughts on which a thought has a verdict."""
-    return {evaluation.number for evaluation in evaluations(thought) if evaluation.verdict}
+    return {int(number) for number, _ in EVALUATION.findall(thought["current_thinking"])}
 
 
-def finds_major_error(thought):
-    """Whether a thought calls any earlier one a Major Error."""
-    return any(evaluation.verdict == MAJOR for evaluation in evaluations(thought))
+def evaluates_the_one_before(thought):
+    return thought["thought_number"] - 1 in evaluated_thoughts(thought)
 
 
-# The solution
+def speaks_of_major_error(thought):
+    """Whether the words stand anywhere in a thought's thinking, also where they are no verdict."""
+    words = thought["current_thinking"].lower().split()
+    return MAJOR.lower() in " ".join(words)
+
+
+def thinking_behind_verdicts(thought):
+    """What stands in a thought's thinking below the last line with a verdict, or all of it."""
+    rest = []
+    for line in thought["current_thinking"].split("\n"):
+        rest.append(line)
+        if EVALUATION.search(line):
+            rest = []
+    return trim("\n".join(rest))
+
+
+# The solution, and the end of the run
 
 
 def solution_after(thought, solution_before):
-    """The solution, str or None, after a thought. Raises InvalidThought if its changes do not fit."""
+    """The solution after a thought: a str, None if none was ever written, or "" if changes have emptied it.
+
+    Raises InvalidThought if its changes do not fit.
+    """
     if "solution_changes" in thought:
         return apply_changes(solution_before or "", thought["solution_changes"])
     return thought.get("solution", solution_before)
 
 
+def replay(thoughts):
+    """Yield each thought with the plan and the solution before it: (thought, plan_before, solution_before)."""
+    plan = []
+    solution = None
+    for thought in thoughts:
+        yield thought, plan, solution
+        plan = thought["planning"]
+        solution = solution_after(thought, solution)
+
+
 def solution_so_far(thoughts):
-    """The solution after a list of thoughts: a str, None if none was written, or "" if changes have emptied it."""
+    """The solution after a list of thoughts, as solution_after returns it."""
     solution = None
     for thought in thoughts:
         solution = solution_after(thought, solution)
     return solution
 
 
-def is_written_anew(thoughts):
-    """Whether the last of the thoughts writes a solution in the place of another that stood before it."""
-    *earlier, thought = thoughts
-    return "solution" in thought and solution_so_far(earlier) not in (None, "", thought["solution"])
+def is_written_anew(thought, solution_before):
+    """Whether a thought writes a solution in the place of another."""
+    return "solution" in thought and solution_before not in (None, "", thought["solution"])
+
+
+def delivered_solution(thought, solution_before):
+    """What the user gets if a thought concludes, str: without any solution, what it thinks behind its verdicts."""
+    solution = solution_after(thought, solution_before)
+    if solution is None:
+        return thinking_behind_verdicts(thought)
+    return solution
 
 
 def final_solution(thoughts):
-    """The solution, str, of a run that is solved, or None before that."""
-    if not is_solved(thoughts):
+    """The solution, str, of a run whose last thought concludes, or None."""
+    if not thoughts or not concludes(thoughts[-1]):
         return None
-    solution = solution_so_far(thoughts)
-    return thinking_after_evaluations(thoughts[-1]) if solution is None else solution
+    return delivered_solution(thoughts[-1], solution_so_far(thoughts[:-1]))
 
 
-def thinking_after_evaluations(thought):
-    """What stands in for a solution if no thought has written one."""
-    rest = []
-    for line in thought["current_thinking"].split("\n"):
-        rest.append(line)
-        if read_evaluation(line):
-            rest = []
-    return trim("\n".join(rest))
+def why_unchecked(thought, plan_before, solution_before):
+    """Why a thought that concludes is no check of the solution, str: "" if it is one."""
+    still_open = open_steps(plan_before[:-1])  # The Conclusion, with its sub-steps, is the check itself.
+    if not solution_before:
+        return "no solution stood before it"
+    if still_open:
+        return f"{quote(still_open[0]['description'])} was still open before it"
+    if not evaluates_the_one_before(thought):
+        return f"it has no verdict on Thought {thought['thought_number'] - 1}"
+    if is_written_anew(thought, solution_before):
+        return "it writes the solution anew"
+    if speaks_of_major_error(thought):
+        return "it speaks of a Major Error"
+    return ""
 
 
-# The flaws that are taken but said
+def is_over(thoughts):
+    """Whether the last of the thoughts ends the run: it concludes, and has checked the solution.
 
-
-def flaws_of_last_thought(thoughts):
-    """Yield a sentence for each flaw of the last of the thoughts that was taken, but that the user should know of."""
-    thought = thoughts[-1]
-    number = thought["thought_number"]
-    if number > 1 and number - 1 not in judged_thoughts(thought):
-        flaw = f"Thought {number} does not evaluate Thought {number - 1}"
-        if ends_run(thought):
-            flaw += ", and ends the run"
-        form = f'"Evaluation of Thought {number - 1}: Correct", or Minor Issues, or Major Error'
-        yield f"{flaw}: it has no line that begins with {form}."
-    if not ends_run(thought):
-        return
-    if finds_major_error(thought):
-        yield f"Thought {number} ends the run after a Major Error: its correction was not checked."
-    if is_written_anew(thoughts):
-        yield f"Thought {number} ends the run with a solution written anew, which was not checked."
-    if solution_so_far(thoughts) is None:
-        yield f"Thought {number} ends the run without a `solution`: its thinking is shown instead."
+    Two that conclude in a row do as well, and one without any solution: no other thought would change that.
+    """
+    if not thoughts or not concludes(thoughts[-1]):
+        return False
+    *_, last = replay(thoughts)
+    is_checked = not why_unchecked(*last)
+    is_second = len(thoughts) > 1 and concludes(thoughts[-2])
+    return is_checked or is_second or solution_so_far(thoughts) is None
 
 
 # Reading a thought, and the rules about it
 
 
-def read_thought(field, number, plan_before, solution_before, keys=REPLY_KEYS):
-    """Make a thought of its Field, as load_yaml returns it. Raises InvalidThought.
+def read_status(node, name):
+    return read_choice(node, name, STATUSES)
 
-    number: int, the thought's number; plan_before: list of steps, the last plan; solution_before: str or None; keys:
-    those that may be there.
+
+def read_flag(node, name):
+    return read_choice(node, name, ("true", "false")) == "true"
+
+
+def read_steps(node, name):
+    return [read_mapping(step, STEP_READERS, REQUIRED_STEP_KEYS, "a step") for step in read_list(node, name)]
+
+
+STEP_READERS = {
+    "description": read_text,
+    "status": read_status,
+    "result": read_text,
+    "mark": read_text,
+    "sub_steps": read_steps,
+}
+
+REQUIRED_STEP_KEYS = ("description", "status")
+
+SAVED_READERS = {
+    "thought_number": read_text,
+    "cost": read_cost,
+    "current_thinking": read_text,
+    "planning": read_steps,
+    "next_thought_needed": read_flag,
+    "solution": read_text,
+    "solution_changes": read_text,
+}
+
+REQUIRED_KEYS = ("current_thinking", "planning", "next_thought_needed")
+
+# The prompt does not name thought_number, but a model may follow the headings of the thoughts.
+REPLY_READERS = {key: read for key, read in SAVED_READERS.items() if key != "cost"}
+
+
+def read_thought(node, readers, number, plan_before, solution_before):
+    """Make a thought of its YAML node. Raises InvalidThought.
+
+    readers: those of the keys that may be there; number: int, the thought's number; plan_before: list of steps, of
+    which the thought may leave out what did not change; solution_before: str or None.
     """
-    given = read_fields(field, keys, REQUIRED_KEYS, "the thought")
-    if "thought_number" in given:
-        read_choice(given["thought_number"], [str(number)], "thought_number")
-    plan = read_steps(given["planning"], "planning")
-    if not plan:
-        refuse(given["planning"].line, "planning has no steps")
-    complete_plan(plan, plan_before)
-    flag = read_choice(given["next_thought_needed"], ("true", "false"), "next_thought_needed")
-    thought = {
-        "thought_number": number,
-        "current_thinking": read_text(given["current_thinking"], "current_thinking"),
-        "planning": plan,
-        "next_thought_needed": flag == "true",
-    }
-    for key in ("solution", "solution_changes"):
-        if key in given:
-            thought[key] = read_text(given[key], key)
-    if "cost" in given:
-        thought["cost"] = read_cost(given["cost"])
-    check_conclusion(thought)
+    values = read_mapping(node, readers, REQUIRED_KEYS, "the thought")
+    written_number = values.pop("thought_number", str(number))
+    if written_number != str(number):
+        raise MisplacedThought(f"thought_number is {quote(written_number)}, not {number}")
+    thought = {"thought_number": number, **values}
+    complete_plan(thought["planning"], plan_before)
+    check_evaluations(thought)
+    check_plan(thought)
     check_solution(thought, solution_before)
     return thought
 
 
-def check_conclusion(thought):
+def check_evaluations(thought):
+    """A thought evaluates the one before it, or none: another number shows that a thought was taken out by hand."""
+    number = thought["thought_number"]
+    latest = max(evaluated_thoughts(thought), default=0)
+    if latest >= number > 1 and not evaluates_the_one_before(thought):
+        raise MisplacedThought(f"it evaluates Thought {latest}, which does not come before it")
+
+
+def check_plan(thought):
     """The plan ends with the Conclusion; while any step is open, that is not Done, and the flag is not false."""
     plan = thought["planning"]
+    if not plan:
+        raise InvalidThought("planning has no steps")
+    if any(len(path) > DEEPEST_STEP for _, path in walk(plan)):
+        raise InvalidThought("the sub_steps of its plan are nested too deep")
     last = plan[-1]
     if not CONCLUSION.match(last["description"]):
         shown = quote(last["description"])
         raise InvalidThought(f"the last step of the plan is {shown}; end the whole plan with Conclusion, in English")
     claims_end = not thought["next_thought_needed"] or not is_open(last)
-    if claims_end and not ends_run(thought):
+    if claims_end and not concludes(thought):
         rule = "make it so, or leave Conclusion Pending, and next_thought_needed true"
         raise InvalidThought(f"it ends the run, but the step {quote(next_step(plan))} is not Done; {rule}")
 
@@ -318,38 +303,48 @@ def check_solution(thought, solution_before):
     """A thought has `solution` or `solution_changes` or neither, the changes fit, and the run ends with a solution."""
     if "solution" in thought and "solution_changes" in thought:
         raise InvalidThought("it has both solution and solution_changes")
-    solution = solution_after(thought, solution_before)  # Raises InvalidThought if a change does not fit.
-    if solution is None:
-        solution = thinking_after_evaluations(thought)
-    if ends_run(thought) and not solution:
-        raise InvalidThought("it ends the run without a solution; write the key solution")
+    solution = delivered_solution(thought, solution_before)  # Raises InvalidThought if a change does not fit.
+    if concludes(thought) and not solution:
+        rule = "write the key solution, and, if another thought is allowed, leave the Conclusion Pending"
+        raise InvalidThought(f"it ends the run without a solution; {rule}")
 
 
-def read_steps(field, name):
-    if not isinstance(field.value, list):
-        refuse(field.line, f"{name} is not a list of steps")
-    return [read_step(step) for step in field.value]
+# What a user says
 
 
-def read_step(field):
-    name = name_step(field)
-    given = read_fields(field, STEP_KEYS, REQUIRED_STEP_KEYS, name)
-    step = {
-        "description": read_text(given["description"], f"the description of {name}"),
-        "status": read_choice(given["status"], STATUSES, f"the status of {name}"),
-    }
-    for key in ("result", "mark"):
-        if key in given:
-            step[key] = read_text(given[key], f"the {key} of {name}")
-    if "sub_steps" in given:
-        step["sub_steps"] = read_steps(given["sub_steps"], f"the sub_steps of {name}")
-    return step
+def validate_problem(text):
+    """Raise ValueError unless a problem, or what is added to one, can be thought on, saved and shown. text: str."""
+    if not text.strip():
+        raise ValueError("the problem is blank")
+    control = CONTROL_CHARACTER.search(text)
+    if control:
+        raise ValueError(f"the problem has the control character {control[0]!r}; take it out")
 
 
-def name_step(field):
-    """Such as "the step 'Solve'"; "a step", if it has no description."""
-    if isinstance(field.value, dict) and "description" in field.value:
-        field = field.value["description"]
-    if not isinstance(field.value, str):
-        return "a step"
-    return f"the step {quote(field.value)}"
+def add_to_problem(shared, text):
+    """Say something to the run in a shared store: a hint, a correction, a further question. text: str.
+
+    It becomes a part of the problem. Where a solution stands, or the run is over, it becomes a step as well.
+    """
+    thoughts = shared.setdefault("thoughts", [])
+    if thoughts:
+        rule = "it overrides the rest; no thought written before it is judged by it"
+        heading = f"Added after Thought {len(thoughts)} ({rule}):"
+        shared["problem"] += f"\n\n{heading}"
+    shared["problem"] += f"\n\n{text}"
+    if solution_so_far(thoughts) or is_over(thoughts):
+        first_words = textwrap.wrap(one_line(text), 100)[0]
+        reopen(thoughts[-1], first_words)
+
+
+def reopen(thought, description):
+    """Give the plan of a thought another step, right before the Conclusion, which is Pending then."""
+    plan = thought["planning"]
+    conclusion = plan[-1]
+    conclusion["status"] = PENDING
+    conclusion.pop("result", None)
+    conclusion.pop("mark", None)
+    step = {"description": description, "status": PENDING}
+    if step not in plan:  # The same words twice make one step.
+        plan.insert(-1, step)
+    thought["next_thought_needed"] = True

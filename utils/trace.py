@@ -1,87 +1,86 @@
-"""Thoughts as text, for the user.
+"""Thoughts as text, for the user: lines with their styles, (line, style), which utils/terminal.py prints.
 
-The trace is a series of blocks, which utils/terminal.py prints. A block is a list of lines with their styles: [(line,
-style), ...]. A style is "plain", "bold", "dim", "magenta" or "red".
+A style is "plain", "bold", "dim", "magenta" or "red".
 """
 
 import textwrap
 
 from utils.plan_format import REMOVED, compare_plans
 from utils.solution import read_changes
-from utils.thought import CORRECT, MAJOR, MINOR, UNSURE
-from utils.thought import final_solution, is_written_anew, last_plan, next_step, read_evaluation
+from utils.thought import CORRECT, EVALUATION, MAJOR, MINOR, UNSURE
+from utils.thought import concludes, delivered_solution, is_written_anew, next_step, replay, why_unchecked
 
 VERDICT_STYLES = {CORRECT: "bold", MINOR: "magenta", MAJOR: "red"}
 
 
 def trace_run(problem, thoughts):
-    """The blocks of a run so far. problem: str; thoughts: list of thoughts."""
-    yield block(f"🤔 Problem: {problem}\n")
-    for number in range(1, len(thoughts) + 1):
-        yield from trace_last_thought(thoughts[:number])
+    """Yield the lines of a run so far. problem: str; thoughts: list of thoughts."""
+    yield from styled(f"🤔 Problem: {problem}\n")
+    for thought, plan_before, solution_before in replay(thoughts):
+        yield from trace_thought(thought, plan_before, solution_before)
 
 
-def trace_last_thought(thoughts):
-    """The blocks of the last of the thoughts: its thinking, what it writes of the solution, its plan, and the end."""
-    thought = thoughts[-1]
-    solution = final_solution(thoughts)
-    yield block(heading(thoughts, solution), "bold")
-    yield trace_thinking(thought)
-    if "solution" in thought and not solution:
-        yield block("\nSolution (written anew):" if is_written_anew(thoughts) else "\nSolution:", "bold")
-        yield block(textwrap.indent(thought["solution"], "  "))
+def trace_thought(thought, plan_before, solution_before):
+    """Yield the lines of a thought: its thinking, what it writes of the solution, its plan, and the end."""
+    is_end = concludes(thought)
+    yield from styled(heading(thought, plan_before), "bold")
+    yield from trace_thinking(thought)
+    if "solution" in thought and not is_end:
+        extent = " (written anew)" if is_written_anew(thought, solution_before) else ""
+        yield from styled(f"\nSolution{extent}:", "bold")
+        yield from styled(textwrap.indent(thought["solution"], "  "))
     if "solution_changes" in thought:
-        yield block("\nChanges to the Solution:", "bold")
+        yield from styled("\nChanges to the Solution:", "bold")
         yield from trace_changes(thought["solution_changes"])
-    yield block("\nFinal Plan Status:" if solution else "\nCurrent Plan Status:", "bold")
-    yield trace_plan(thought["planning"], last_plan(thoughts[:-1]))
-    if solution:
-        yield block("\n=== FINAL SOLUTION ===", "bold")
-        yield block(solution)
-        yield block("=" * 22 + "\n", "bold")
+    yield from styled("\nFinal Plan Status:" if is_end else "\nCurrent Plan Status:", "bold")
+    yield from trace_plan(thought["planning"], plan_before)
+    if is_end:
+        yield from trace_end(thought, plan_before, solution_before)
     else:
-        yield block("-" * 50 + "\n")
+        yield from styled("-" * 50 + "\n")
 
 
-def heading(thoughts, solution):
-    """Such as "Thought 1:", "Thought 2: Solve the system" or, if there is a solution, "Thought 3 (Conclusion):"."""
-    number = len(thoughts)
-    if solution:
-        return f"Thought {number} (Conclusion):"
-    step = next_step(last_plan(thoughts[:-1]))
-    return f"Thought {number}: {step}".rstrip()
+def trace_end(thought, plan_before, solution_before):
+    """Yield the lines of the solution, under a heading that says whether it was checked."""
+    reason = why_unchecked(thought, plan_before, solution_before)
+    name = f"SOLUTION (not checked: {reason})" if reason else "FINAL SOLUTION"
+    yield from styled(f"\n=== {name} ===", "bold")
+    yield from styled(delivered_solution(thought, solution_before))
+    yield from styled("=" * 22 + "\n", "bold")
 
 
-def block(text, style="plain"):
-    return [(line, style) for line in text.split("\n")]
+def heading(thought, plan_before):
+    """Such as "Thought 1:", "Thought 2: Solve the system" or, if it concludes, "Thought 3 (Conclusion):"."""
+    name = f"Thought {thought['thought_number']}"
+    if concludes(thought):
+        return f"{name} (Conclusion):"
+    return f"{name}: {next_step(plan_before)}".rstrip()
+
+
+def styled(text, style="plain"):
+    for line in text.split("\n"):
+        yield line, style
 
 
 def trace_thinking(thought):
     thinking = textwrap.indent(thought["current_thinking"], "  ")
-    return [(line, style_of_thinking(line)) for line in thinking.split("\n")]
-
-
-def style_of_thinking(line):
-    evaluation = read_evaluation(line)
-    verdict = evaluation and evaluation.verdict
-    return VERDICT_STYLES.get(verdict, "plain")
+    for line in thinking.split("\n"):
+        found = EVALUATION.search(line)
+        yield line, VERDICT_STYLES[found[2].title()] if found else "plain"
 
 
 def trace_changes(text):
-    """Each passage and what replaces it, with a sign before each line, as in a diff."""
+    """Yield each passage and what replaces it, with a sign before each line, as in a diff."""
     for passage, new in read_changes(text):
         for sign, part in (("-", passage), ("+", new)):
-            if part:
-                lines = [f"  {sign} {line}" if line else f"  {sign}" for line in part.split("\n")]
-                yield block("\n".join(lines))
+            if part.strip():
+                for line in part.split("\n"):
+                    yield f"  {sign} {line}" if line else f"  {sign}", "plain"
 
 
 def trace_plan(plan, plan_before):
-    lines = compare_plans(plan, plan_before)
-    return [(f"  {line.text}", style_of_step(line)) for line in lines]
-
-
-def style_of_step(line):
-    if line.status in (UNSURE, REMOVED):
-        return "magenta"
-    return "plain" if line.is_new else "dim"
+    for line in compare_plans(plan, plan_before):
+        style = "plain" if line.is_new else "dim"
+        if line.status in (UNSURE, REMOVED):
+            style = "magenta"
+        yield f"  {line.text}", style
