@@ -161,7 +161,7 @@ def act(args, run, node):
 
 
 def describe_end(args, run):
-    """How the run has ended, as for act."""
+    """How the run has ended, in the form that act returns."""
     if final_solution(run.thoughts):
         *_, last = replay(run.thoughts)
         reason = why_unchecked(*last)

@@ -361,5 +361,5 @@ def describe_failure(number, rejections):
     text = f"The last reply:\n{shown}\n\nThought {number}: gave up after {TRIES} rejected replies, which took {took}."
     advice = ""
     if not reply.fault:  # Of a faulty one, the reason says all.
-        advice = " The model may be unable to keep to the format, or an edit broke it: a run with -v shows every reply."
+        advice = " The model may be unable to keep to the format, or an edited prompt broke it: -v shows every reply."
     return f"{text} The last one: {reason}.{advice}"

@@ -127,7 +127,7 @@ def find_fault(choice):
     if "content_filter" in finish_reason:
         return "it was stopped by a content filter"
     if "length" in finish_reason or "max_tokens" in finish_reason:
-        return "it was cut off at the limit of output or context; write less in one, a long text in sections"
+        return "it was cut off at the limit of output or context; write less in one reply, a long text in sections"
     return None
 
 

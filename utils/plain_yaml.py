@@ -62,7 +62,7 @@ def check_tokens(text):
         if isinstance(before, yaml.KeyToken):
             column = token.start_mark.column
             if not written.isidentifier():
-                refuse(line, f"{quote(written)} is no key, such as `status:`; {TEXT_RULE}")
+                refuse(line, f"{quote(written)} is not a key, such as `status:`; {TEXT_RULE}")
         if written.startswith("|"):
             check_literal(written, line, column)
         elif not is_to_the_letter(token, written):
@@ -114,7 +114,7 @@ def read_mapping(node, readers, required_keys, name):
     for key_node, value_node in node.value:
         key = key_node.value
         if key not in readers:
-            refuse(line_of(key_node), f"{quote(key)} is not one of them: {rule}")
+            refuse(line_of(key_node), f"{quote(key)} is not a key here: {rule}")
         if key in values:
             refuse(line_of(key_node), f"the key {quote(key)} of {name} is given twice; the next item begins with `- `")
         values[key] = None
@@ -168,7 +168,7 @@ def read_number(node, name):
     try:
         return float(written) if "." in written else int(written)
     except ValueError:
-        refuse(line_of(node), f"{name} is {quote(written)}, which is no number")
+        refuse(line_of(node), f"{name} is {quote(written)}, not a number")
 
 
 def trim(text):

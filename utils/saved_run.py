@@ -71,7 +71,7 @@ class SavedRun:
             self.write(format_run(shared))
         except OSError as error:
             if self.unsaved_count == 1:
-                log.warning(f"The run cannot be saved in {self.path}: {error.strerror}.")
+                log.warning(f"The run goes on, but cannot be saved in {self.path}: {error.strerror}.")
 
     def close(self):
         """Save the run once more if a save has failed or was interrupted."""
@@ -189,7 +189,7 @@ def latest_path():
     """The run in FOLDER that was written last. Raises RunFailed, or OSError if it may not be looked for."""
     runs = [path for path in FOLDER.glob("[!.]*.yaml") if path.is_file()]
     if not runs:
-        raise RunFailed(f"No run was found in {FOLDER.absolute()}.")
+        raise RunFailed(f"No run was found in {FOLDER.absolute()}. Name its file after --resume or --show.")
     return max(runs, key=os.path.getmtime)
 
 

@@ -295,7 +295,7 @@ def check_plan(thought):
         raise InvalidThought(f"the last step of the plan is {shown}; end the whole plan with Conclusion, in English")
     claims_end = not thought["next_thought_needed"] or not is_open(last)
     if claims_end and not concludes(thought):
-        rule = "make it so, or leave Conclusion Pending, and next_thought_needed true"
+        rule = "make it Done, or leave Conclusion Pending, and next_thought_needed true"
         raise InvalidThought(f"it ends the run, but the step {quote(next_step(plan))} is not Done; {rule}")
 
 
