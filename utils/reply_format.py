@@ -46,7 +46,7 @@ def check_that_changes_differ(solution, changes):
     for passage, new in read_changes(changes):
         changed = apply_change(solution, passage, new)
         if changed == solution:
-            raise InvalidThought(f"the change of {quote(passage)} changes nothing; drop it or take in a line that stays")
+            raise InvalidThought(f"the change of {quote(passage)} changes nothing; drop it or add a line that stays")
         solution = changed
 
 
