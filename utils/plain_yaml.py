@@ -4,6 +4,7 @@ A node is PyYAML's: a mapping, a list or a scalar, with the place where it stand
 """
 
 import re
+import typing
 
 import yaml
 
@@ -98,8 +99,8 @@ def is_to_the_letter(token, written):
 # Reading nodes. `name` says in a reason what is read.
 
 
-def line_of(node):
-    return node.start_mark.line + 1
+def refuse_node(node, reason) -> typing.NoReturn:
+    refuse(node.start_mark.line + 1, reason)
 
 
 def read_mapping(node, readers, required_keys, name):
@@ -109,21 +110,20 @@ def read_mapping(node, readers, required_keys, name):
     """
     rule = f"{name} has the keys {', '.join(readers)}; {TEXT_RULE}"
     if not isinstance(node, yaml.MappingNode):
-        refuse(line_of(node), rule)
-    values = {}
+        refuse_node(node, rule)
+    nodes = {}
     for key_node, value_node in node.value:
         key = key_node.value
         if key not in readers:
-            refuse(line_of(key_node), f"{quote(key)} is not one of them: {rule}")
-        if key in values:
-            refuse(line_of(key_node), f"the key {quote(key)} of {name} is given twice; the next item begins with `- `")
-        values[key] = None
-        if not is_blank(value_node):
-            values[key] = readers[key](value_node, f"{key} of {name}")
+            refuse_node(key_node, f"{quote(key)} is not one of them: {rule}")
+        if key in nodes:
+            refuse_node(key_node, f"the key {quote(key)} of {name} is given twice; the next item begins with `- `")
+        nodes[key] = value_node
+    given = [key for key in readers if key in nodes and not is_blank(nodes[key])]
     for key in required_keys:
-        if values.get(key) is None:
-            refuse(line_of(node), f"{key} of {name} is missing or blank")
-    return {key: values[key] for key in readers if values.get(key) is not None}
+        if key not in given:
+            refuse_node(node, f"{key} of {name} is missing or blank")
+    return {key: readers[key](nodes[key], f"{key} of {name}") for key in given}
 
 
 def is_blank(node):
@@ -137,14 +137,14 @@ def is_blank(node):
 def read_list(node, name):
     """The nodes in a list."""
     if not isinstance(node, yaml.SequenceNode):
-        refuse(line_of(node), f"{name} is not a list")
+        refuse_node(node, f"{name} is not a list")
     return node.value
 
 
 def read_verbatim(node, name):
     """The str in a scalar, to the letter."""
     if not isinstance(node, yaml.ScalarNode):
-        refuse(line_of(node), f"{name} is not a text; {TEXT_RULE}")
+        refuse_node(node, f"{name} is not a text; {TEXT_RULE}")
     return node.value
 
 
@@ -159,7 +159,7 @@ def read_choice(node, name, choices):
     for choice in choices:
         if written.lower() == choice.lower():
             return choice
-    refuse(line_of(node), f"{name} is {quote(written)}, not {' or '.join(choices)}")
+    refuse_node(node, f"{name} is {quote(written)}, not {' or '.join(choices)}")
 
 
 def read_number(node, name):
@@ -168,7 +168,7 @@ def read_number(node, name):
     try:
         return float(written) if "." in written else int(written)
     except ValueError:
-        refuse(line_of(node), f"{name} is {quote(written)}, which is no number")
+        refuse_node(node, f"{name} is {quote(written)}, which is no number")
 
 
 def trim(text):

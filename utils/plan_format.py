@@ -82,5 +82,4 @@ def full_line(step):
 
 
 def one_line(text):
-    lines = [line.strip() for line in text.split("\n")]
-    return " ".join(line for line in lines if line)
+    return " ".join(line.strip() for line in text.split("\n") if line.strip())

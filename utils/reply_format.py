@@ -55,7 +55,8 @@ def find_thought(text):
 
     What stands before it becomes empty lines, so that each line has the number that it has in the text.
     """
-    parts = FENCE.split(drop_think_part(text.replace("\r\n", "\n")))
+    text = text.replace("\r\n", "\n")
+    parts = FENCE.split(THINK_PART.sub("", text))
     if len(parts) != 3:
         refuse_block(f"lines that begin with a fence, ```: {len(parts) - 1}, not 2")
     before, block, behind = parts
@@ -64,16 +65,9 @@ def find_thought(text):
         refuse_block(f"{quote(early[0])} stands before the block")
     if behind.lstrip("`").strip():
         refuse_block(f"{quote(behind)} stands behind the block")
+    lines_before = text.count("\n") - f"{block}{behind}".count("\n")
     _, _, yaml = block.rstrip("\n").partition("\n")
-    return "\n" * before.count("\n") + "\n" + yaml
-
-
-def drop_think_part(text):
-    """The text with empty lines in the place of its think part."""
-    found = THINK_PART.match(text)
-    if not found:
-        return text
-    return "\n" * found[0].count("\n") + text[found.end() :]
+    return "\n" * lines_before + "\n" + yaml
 
 
 def refuse_block(fault):

@@ -34,10 +34,6 @@ CONCLUSION = re.compile(r"[\W\d_]*conclusion\s*([^\w\s]|_|\Z)", re.IGNORECASE)
 # The plan
 
 
-def is_open(step):
-    return step["status"] != DONE
-
-
 def open_steps(plan):
     """The open steps of a plan, the next one first. A step with open sub-steps is represented by these."""
     steps = []
@@ -45,7 +41,7 @@ def open_steps(plan):
         open_sub_steps = open_steps(step.get("sub_steps", []))
         if open_sub_steps:
             steps += open_sub_steps
-        elif is_open(step):
+        elif step["status"] != DONE:
             steps.append(step)
     return steps
 
@@ -69,30 +65,19 @@ def complete_plan(plan, plan_before):
     A step is the one with its description below the same parents or else the only one left with its description.
     """
     left = list(walk(plan_before))
-    for step in complete_steps(plan, left):
-        name = one_line(step["description"])
-        same = [old for old in left if old.path[-1] == name]
-        if len(same) == 1:
-            left.remove(same[0])
-            complete_step(step, same[0].step)
-
-
-def complete_steps(steps, left, parents=()):
-    """Complete the steps that stand below the same parents as before. Returns a list of the others.
-
-    left: the steps of the plan before, as walk yields them. Those that are found are taken out.
-    """
-    others = []
-    for step in steps:
-        path = (*parents, one_line(step["description"]))
+    moved = []
+    for step, path in walk(plan):  # This comes to the sub-steps that a step was just given, too.
         same = [old for old in left if old.path == path]
         if same:
             left.remove(same[0])
             complete_step(step, same[0].step)
         else:
-            others.append(step)
-        others += complete_steps(step.get("sub_steps", []), left, path)
-    return others
+            moved.append((step, path))
+    for step, path in moved:
+        same = [old for old in left if old.path[-1] == path[-1]]
+        if len(same) == 1:
+            left.remove(same[0])
+            complete_step(step, same[0].step)
 
 
 def complete_step(step, before):
@@ -293,7 +278,7 @@ def check_plan(thought):
     if not CONCLUSION.match(last["description"]):
         shown = quote(last["description"])
         raise InvalidThought(f"the last step of the plan is {shown}; end the whole plan with Conclusion, in English")
-    claims_end = not thought["next_thought_needed"] or not is_open(last)
+    claims_end = not thought["next_thought_needed"] or last["status"] == DONE
     if claims_end and not concludes(thought):
         rule = "make it so, or leave Conclusion Pending, and next_thought_needed true"
         raise InvalidThought(f"it ends the run, but the step {quote(next_step(plan))} is not Done; {rule}")
