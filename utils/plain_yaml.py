@@ -1,4 +1,4 @@
-"""YAML to the letter, read and written: PyYAML reads it, and what it would change without a word is refused.
+"""YAML to the letter: PyYAML reads it, and what it would change without a word is refused.
 
 A node is PyYAML's: a mapping, a list or a scalar, with the place where it stands.
 """
@@ -174,25 +174,3 @@ def read_number(node, name):
 def trim(text):
     """The text without the empty lines that it begins with, and without the white space at its end."""
     return re.sub(r"\A\s*\n", "", text).rstrip()
-
-
-# Writing
-
-
-class LiteralDumper(yaml.SafeDumper):
-    """Writes every text but keys and plain_texts as a block literal."""
-
-    plain_texts = ()
-
-    def choose_scalar_style(self):
-        """PyYAML asks this for the style of each value. It would put some texts in quotes, with backslashes."""
-        is_text = self.event.tag == "tag:yaml.org,2002:str"  # no number and no flag
-        is_key = self.simple_key_context
-        if is_text and not is_key and self.event.value not in self.plain_texts:
-            return "|"
-        return super().choose_scalar_style()
-
-
-def dump_yaml(value, dumper):
-    """The YAML, str, of dicts, lists, texts and numbers. dumper: a LiteralDumper."""
-    return yaml.dump(value, Dumper=dumper, sort_keys=False, allow_unicode=True)

@@ -5,21 +5,22 @@ utils/thought.py and every text as a block literal.
 """
 
 import contextlib
-import functools
 import itertools
 import logging
 import os
 import pathlib
 import re
-import secrets
 import shutil
+import tempfile
 import textwrap
 import time
 
+import yaml
+
 from utils.cost import format_count, read_cost
 from utils.errors import InvalidThought, MisplacedThought, RunFailed
-from utils.plain_yaml import LiteralDumper, dump_yaml, load_yaml, read_list, read_mapping, read_verbatim
-from utils.thought import SAVED_READERS, STATUSES, is_over, read_thought, solution_after
+from utils.plain_yaml import load_yaml, read_list, read_mapping, read_verbatim
+from utils.thought import SAVED_READERS, STATUSES, is_over, read_thought, solution_so_far
 
 FOLDER = pathlib.Path("runs")
 RUN_READERS = {"problem": read_verbatim, "thoughts": read_list}
@@ -106,14 +107,22 @@ class SavedRun:
 # A run as text
 
 
-class RunDumper(LiteralDumper):
-    plain_texts = STATUSES
+class RunDumper(yaml.SafeDumper):
+    """Writes every text but keys and statuses as a block literal."""
+
+    def choose_scalar_style(self):
+        """PyYAML asks this for the style of each value. It would put some texts in quotes, with backslashes."""
+        is_text = self.event.tag == "tag:yaml.org,2002:str"  # no number and no flag
+        is_key = self.simple_key_context
+        if is_text and not is_key and self.event.value not in STATUSES:
+            return "|"
+        return super().choose_scalar_style()
 
 
 def format_run(shared):
     """The YAML, bytes, of the problem and the thoughts in a shared store."""
     run = {key: shared[key] for key in RUN_READERS}
-    return dump_yaml(run, RunDumper).encode()
+    return yaml.dump(run, Dumper=RunDumper, sort_keys=False, allow_unicode=True, encoding="utf-8")
 
 
 def read_run(text, count=None):
@@ -132,16 +141,15 @@ def read_run(text, count=None):
 def read_thoughts(nodes):
     """The thoughts in a list of YAML nodes. Raises InvalidThought, with the number of the thought and a way out."""
     thoughts = []
-    solution = None
     for number, node in enumerate(nodes, 1):
         try:
             if is_over(thoughts):
                 raise InvalidThought("the thought before it ends the run")
+            solution = solution_so_far(thoughts)
             thought = read_thought(node, SAVED_READERS, number, [], solution)  # A saved plan is complete.
         except InvalidThought as error:
             raise InvalidThought(f"Thought {number}: {error}{way_out(number, error)}") from None
         thoughts.append(thought)
-        solution = solution_after(thought, solution)
     return thoughts
 
 
@@ -212,9 +220,9 @@ def create_numbered_file(path, content):
             new = path.with_stem(f"{path.stem}-{number}")
 
 
-def create_file(path, content, mode=0o666):
+def create_file(path, content):
     """Write a new file as a whole, or leave none. Raises FileExistsError if there is one already."""
-    file = open(path, "xb", opener=functools.partial(os.open, mode=mode))
+    file = open(path, "xb")
     try:
         with file:
             file.write(content)
@@ -228,10 +236,8 @@ def create_file(path, content, mode=0o666):
 def replace_file(path, content):
     """Write a file anew as a whole, or leave it as it is. It keeps its mode, and a link to it stays one."""
     target = path.resolve()
-    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        create_file(temporary, content, mode=0o600)
+    with tempfile.TemporaryDirectory(".tmp", ".", target.parent) as folder:  # which only its owner may look into
+        temporary = pathlib.Path(folder, target.name)
+        create_file(temporary, content)
         shutil.copymode(target, temporary)
         temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
