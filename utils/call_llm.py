@@ -93,12 +93,12 @@ def require_key():
 
 
 def read_completion(completion, model):
-    """The Reply in a completion. Raises one of ODD_ANSWER, or RunFailed, if it holds none."""
+    """The Reply in a completion. Raises one of ODD_ANSWER if it holds none."""
     choice = completion.choices[0]
     content = read_content(choice.message.content)
     error = choice.model_extra.get("error") or completion.model_extra.get("error")
     if error and not content.strip():
-        raise RunFailed(describe_answer(NO_COMPLETION, str(completion)))
+        raise TypeError("an error stands in the place of a reply")
     cost = {"model": model, **read_usage(completion.usage)}
     return Reply(content, cost, find_fault(choice))
 

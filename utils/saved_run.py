@@ -176,17 +176,13 @@ def last_model(nodes):
 def load_run(path, count=None):
     """The SavedRun in a file, or a new one of its first `count` thoughts. Opens the file once, to read.
 
-    Raises RunFailed.
+    Raises RunFailed, or OSError.
     """
+    content = path.read_bytes()
     try:
-        content = path.read_bytes()
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
         shared, model = read_run(text, count)
-    except OSError as error:
-        raise RunFailed(f"{path}: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise RunFailed(f"{path}: it is not UTF-8.") from None
-    except InvalidThought as error:
+    except (UnicodeDecodeError, InvalidThought) as error:
         raise RunFailed(f"{path}: {error}.") from None
     if count is not None:
         return SavedRun(shared, model)

@@ -56,17 +56,17 @@ def apply_change(solution, passage, new):
     """
     if not passage.strip():
         return trim(f"{solution}\n\n{new}")
-    pattern = passage_pattern(passage)
-    places = list(re.finditer(pattern, solution, re.MULTILINE))
+    places = list(re.finditer(passage_pattern(passage), solution, re.MULTILINE))
     if len(places) != 1:
         raise InvalidThought(
             f"the passage {quote(passage)} occurs {len(places)} times in the solution, taken to the letter with its"
             " empty lines; it must occur exactly once"
         )
-    if not new.strip():
-        return take_out(solution, pattern)
     start, end = places[0].span()
-    return trim(solution[:start] + new + solution[end:])
+    before, behind = solution[:start], solution[end:]
+    if not new.strip():
+        return join_without_gap(before, behind)
+    return trim(before + new + behind)
 
 
 def passage_pattern(passage):
@@ -75,13 +75,13 @@ def passage_pattern(passage):
     return r"[^\S\n]*\n".join(lines)
 
 
-def take_out(solution, pattern):
-    """The solution without the passage of this pattern. Whole lines go with their line break, and leave no gap."""
-    whole_lines = re.search(rf"^[^\S\n]*{pattern}[^\S\n]*(\n|\Z)", solution, re.MULTILINE)
-    if not whole_lines:
-        return trim(re.sub(pattern, "", solution, flags=re.MULTILINE))
-    before, after = solution[: whole_lines.start()], solution[whole_lines.end() :]
-    line_before = before.removesuffix("\n").rpartition("\n")[2]
-    if not line_before.strip():
-        after = trim(after)
-    return trim(before + after)
+def join_without_gap(before, behind):
+    """The solution without the passage between these two. Whole lines go with their line break, and leave no gap."""
+    above, _, left = before.rpartition("\n")
+    right, _, below = behind.partition("\n")
+    if left.strip() or right.strip():  # The passage is a part of a line.
+        return trim(before + behind)
+    line_above = above.rpartition("\n")[2]
+    if not line_above.strip():
+        below = trim(below)
+    return trim(f"{above}\n{below}")

@@ -30,19 +30,11 @@ def is_terminal(stream):
 # Printing
 
 
-def print_text(text):
-    """Print to stdout at once. What cannot be encoded is replaced."""
-    try:
-        print(text, end="", flush=True)
-    except UnicodeEncodeError:
-        print(text.encode("ascii", "replace").decode(), end="", flush=True)
-
-
 def print_trace(lines):
     """Print lines of the trace, (line, style): on a terminal wrapped and styled, elsewhere not."""
     texts = lay_out(lines) if is_terminal(sys.stdout) else (line for line, _ in lines)
     for text in texts:
-        print_text(f"{text}\n")
+        print(text, flush=True)
 
 
 def lay_out(lines):

@@ -16,8 +16,6 @@ from utils.plain_yaml import CONTROL_CHARACTER, read_choice, read_list, read_map
 from utils.plan_format import one_line, walk
 from utils.solution import apply_changes
 
-DEEPEST_STEP = 50  # Python itself gives up at some 150.
-
 PENDING, DONE, UNSURE = STATUSES = ("Pending", "Done", "Verification Needed")
 CORRECT, MINOR, MAJOR = VERDICTS = ("Correct", "Minor Issues", "Major Error")
 
@@ -272,8 +270,6 @@ def check_plan(thought):
     plan = thought["planning"]
     if not plan:
         raise InvalidThought("planning has no steps")
-    if any(len(path) > DEEPEST_STEP for _, path in walk(plan)):
-        raise InvalidThought("the sub_steps of its plan are nested too deep")
     last = plan[-1]
     if not CONCLUSION.match(last["description"]):
         shown = quote(last["description"])
