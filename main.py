@@ -108,19 +108,17 @@ def load_run_to_continue(args):
         return SavedRun(run.shared, run.model)  # a run of its own
     if is_over(run.thoughts):
         number = len(run.thoughts)
-        file = shlex.quote(str(path))
-        options = f"--show {file}, or --resume {file} with --add TEXT or --after {number - 1}"
-        raise RunFailed(f"Thought {number} ends the run: use {options}.")
+        options = f"--show, or --resume with --add TEXT or --after {number - 1}"
+        raise RunFailed(f"Thought {number} ends the run {path}: use {options}.")
     return run
 
 
 def find_file(path):
     """The path, or that of the LATEST run."""
-    if path is not LATEST:
-        return path
-    latest = latest_path()
-    log.warning(f"The latest run is {latest}.")
-    return latest
+    if path is LATEST:
+        path = latest_path()
+        log.warning(f"The latest run is {path}.")
+    return path
 
 
 # The run
@@ -167,14 +165,14 @@ def describe_end(args, run):
 
 def finish(args, run, node, status, message):
     """Save what is not saved yet, say how the run has ended and how to go on, and sum up. Returns the exit status."""
-    run.close()
+    if run.unsaved_count:
+        run.save(run.shared)
     if run.unsaved_count:
         status = status or 1
         count = format_count(run.unsaved_count, "thoughts")
         message += f" Not saved: {count}, to be thought again when the run is continued."
     if message:
-        level = logging.ERROR if status else logging.WARNING
-        log.log(level, f"{message} {how_to_go_on(args, run)}".strip())
+        log.warning(f"{message} {how_to_go_on(args, run)}".strip())
     sum_up(args, run, node)
     return status
 

@@ -321,9 +321,7 @@ def choose_task(prep_res):
         return "step"
     if steps_left == 2:
         return "last step"
-    if prep_res["solution_text"]:
-        return "conclusion"
-    return "no solution"
+    return "conclusion" if prep_res["solution_text"] else "no solution"
 
 
 def fill_in(sentences, values):
@@ -356,7 +354,7 @@ def describe_failure(number, rejection, cost):
     shown = reply.text.strip() or "(it is empty)"
     took = format_cost(cost)
     text = f"The last reply:\n{shown}\n\nThought {number}: gave up after {TRIES} rejected replies, which took {took}."
-    advice = ""
+    text += f" The last one: {reason}."
     if not reply.fault:  # Of a faulty one, the reason says all.
-        advice = " The model may be unable to keep to the format, or an edit broke it: a run with -v shows every reply."
-    return f"{text} The last one: {reason}.{advice}"
+        text += " The model may be unable to keep to the format, or an edit broke it: a run with -v shows every reply."
+    return text

@@ -67,8 +67,7 @@ def send(prompt, model):
         failure = describe_error(error)
     except openai.APIConnectionError as error:
         cause = str(error.__cause__).rstrip(".")
-        suspects = "the network, proxy settings and OPENAI_BASE_URL"
-        failure = f"No answer from {server_address()} ({cause}). Check {suspects}."
+        failure = f"No answer from {server_address()} ({cause}). Check the network, proxy settings and OPENAI_BASE_URL."
     except json.JSONDecodeError as error:
         failure = describe_answer(NO_COMPLETION, error.doc)
     except UnicodeDecodeError as error:

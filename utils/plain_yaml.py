@@ -4,11 +4,10 @@ A node is PyYAML's: a mapping, a list or a scalar, with the place where it stand
 """
 
 import re
-import typing
 
 import yaml
 
-from utils.errors import InvalidThought, quote, refuse
+from utils.errors import InvalidThought, quote
 
 # All but tabs and line feeds, with what YAML takes for a line break ("\u2028") or cannot hold ("\ud800").
 CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
@@ -43,6 +42,11 @@ def load_yaml(text):
 
 def line_at(text, index):
     return text.count("\n", 0, index) + 1
+
+
+def refuse(line, reason):
+    """Raise InvalidThought for what is wrong in the line with this number."""
+    raise InvalidThought(f"line {line}: {reason}")
 
 
 # The guard
@@ -99,7 +103,8 @@ def is_to_the_letter(token, written):
 # Reading nodes. `name` says in a reason what is read.
 
 
-def refuse_node(node, reason) -> typing.NoReturn:
+def refuse_node(node, reason):
+    """Raise InvalidThought for what is wrong with a node."""
     refuse(node.start_mark.line + 1, reason)
 
 

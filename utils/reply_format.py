@@ -32,10 +32,8 @@ def read_reply(reply, number, plan_before, solution_before, is_last_allowed):
     node = load_yaml(find_thought(reply.text))
     thought = read_thought(node, REPLY_READERS, number, plan_before, solution_before)
     if concludes(thought) and speaks_of_major_error(thought) and not is_last_allowed:
-        raise InvalidThought(
-            "a Major Error cannot end the run; leave the Conclusion Pending, since the next thought checks the"
-            " correction (or, if none is meant, leave out the words)"
-        )
+        rule = "leave the Conclusion Pending, since the next thought checks the correction"
+        raise InvalidThought(f"a Major Error cannot end the run; {rule} (or, if none is meant, leave out the words)")
     if "solution_changes" in thought:
         check_that_changes_differ(solution_before or "", thought["solution_changes"])
     return thought
@@ -71,7 +69,5 @@ def find_thought(text):
 
 
 def refuse_block(fault):
-    raise InvalidThought(
-        f"{fault}; write one block with both its fences, indent the fences in texts, write nothing behind the block,"
-        " and, if this was cut off, less in one reply"
-    )
+    rule = "write one block with both its fences, indent the fences in texts, write nothing behind the block"
+    raise InvalidThought(f"{fault}; {rule}, and, if this was cut off, less in one reply")

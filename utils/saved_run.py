@@ -4,7 +4,6 @@ The file is YAML that a person can read and edit: {"problem": str, "thoughts": [
 utils/thought.py and every text as a block literal.
 """
 
-import contextlib
 import itertools
 import logging
 import os
@@ -67,18 +66,11 @@ class SavedRun:
         self.content = content
 
     def save(self, shared):
-        """Save the run after a thought. The first failure is logged, and the run goes on. shared: that of this run."""
+        """Save the run after a thought. A failure is logged, and the run goes on. shared: that of this run."""
         try:
             self.write(format_run(shared))
         except OSError as error:
-            if self.unsaved_count == 1:
-                log.warning(f"The run cannot be saved in {self.path}: {error.strerror}.")
-
-    def close(self):
-        """Save the run once more if a save has failed or was interrupted."""
-        if self.unsaved_count:
-            with contextlib.suppress(OSError):
-                self.write(format_run(self.shared))
+            log.warning(f"The run cannot be saved in {self.path}: {error.strerror}.")
 
     @property
     def length(self):

@@ -58,10 +58,8 @@ def apply_change(solution, passage, new):
         return trim(f"{solution}\n\n{new}")
     places = list(re.finditer(passage_pattern(passage), solution, re.MULTILINE))
     if len(places) != 1:
-        raise InvalidThought(
-            f"the passage {quote(passage)} occurs {len(places)} times in the solution, taken to the letter with its"
-            " empty lines; it must occur exactly once"
-        )
+        rule = "taken to the letter with its empty lines, it must occur exactly once"
+        raise InvalidThought(f"the passage {quote(passage)} occurs {len(places)} times in the solution; {rule}")
     start, end = places[0].span()
     before, behind = solution[:start], solution[end:]
     if not new.strip():

@@ -110,12 +110,10 @@ def speaks_of_major_error(thought):
 
 def thinking_behind_verdicts(thought):
     """What stands in a thought's thinking below the last line with a verdict, or all of it."""
-    rest = []
-    for line in thought["current_thinking"].split("\n"):
-        rest.append(line)
-        if EVALUATION.search(line):
-            rest = []
-    return trim("\n".join(rest))
+    thinking = rest = thought["current_thinking"]
+    for verdict in EVALUATION.finditer(thinking):
+        rest = thinking[verdict.end() :].partition("\n")[2]
+    return trim(rest)
 
 
 # The solution, and the end of the run
@@ -210,7 +208,8 @@ def read_flag(node, name):
 
 
 def read_steps(node, name):
-    return [read_mapping(step, STEP_READERS, REQUIRED_STEP_KEYS, "a step") for step in read_list(node, name)]
+    required = ("description", "status")
+    return [read_mapping(step, STEP_READERS, required, "a step") for step in read_list(node, name)]
 
 
 STEP_READERS = {
@@ -220,8 +219,6 @@ STEP_READERS = {
     "mark": read_text,
     "sub_steps": read_steps,
 }
-
-REQUIRED_STEP_KEYS = ("description", "status")
 
 SAVED_READERS = {
     "thought_number": read_text,
@@ -310,8 +307,7 @@ def add_to_problem(shared, text):
     thoughts = shared.setdefault("thoughts", [])
     if thoughts:
         rule = "it overrides the rest; no thought written before it is judged by it"
-        heading = f"Added after Thought {len(thoughts)} ({rule}):"
-        shared["problem"] += f"\n\n{heading}"
+        shared["problem"] += f"\n\nAdded after Thought {len(thoughts)} ({rule}):"
     shared["problem"] += f"\n\n{text}"
     if solution_so_far(thoughts) or is_over(thoughts):
         first_words = textwrap.wrap(one_line(text), 100)[0]
