@@ -107,9 +107,7 @@ def load_run_to_continue(args):
         add_to_problem(run.shared, "\n\n".join(args.add))
         return SavedRun(run.shared, run.model)  # a run of its own
     if is_over(run.thoughts):
-        number = len(run.thoughts)
-        options = f"--show, or --resume with --add TEXT or --after {number - 1}"
-        raise RunFailed(f"Thought {number} ends the run {path}: use {options}.")
+        raise RunFailed(f"{path} is solved: use --show, --add TEXT or --after {len(run.thoughts) - 1}.")
     return run
 
 

@@ -283,8 +283,7 @@ def warn_if_not_evaluated(thought):
     """Log that a thought has no verdict on the one before. (Of one that concludes, the trace says so.)"""
     number = thought["thought_number"]
     if number > 1 and not evaluates_the_one_before(thought) and not concludes(thought):
-        form = f'"Evaluation of Thought {number - 1}: Correct", or Minor Issues, or Major Error'
-        log.warning(f"Thought {number} does not evaluate Thought {number - 1}: it does not say {form}.")
+        log.warning(f'Thought {number} has no verdict such as "Evaluation of Thought {number - 1}: Correct".')
 
 
 def build_prompt(prep_res, turn):
@@ -326,8 +325,7 @@ def choose_task(prep_res):
 
 def fill_in(sentences, values):
     """The sentences with each placeholder replaced. values: {"{step}": str, ...}. Any other brace stays a brace."""
-    pieces = re.split(r"(\{\w+\})", sentences)  # "Execute {step}." in "Execute ", "{step}" and "."
-    return "".join(values.get(piece, piece) for piece in pieces)
+    return re.sub(r"\{\w+\}", lambda found: values.get(found[0], found[0]), sentences)
 
 
 def make_reply(answer, seconds):

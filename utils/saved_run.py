@@ -137,8 +137,8 @@ def read_thoughts(nodes):
         try:
             if is_over(thoughts):
                 raise InvalidThought("the thought before it ends the run")
-            solution = solution_so_far(thoughts)
-            thought = read_thought(node, SAVED_READERS, number, [], solution)  # A saved plan is complete.
+            # A saved plan is complete, so there is none before it to complete it from.
+            thought = read_thought(node, SAVED_READERS, number, [], solution_so_far(thoughts))
         except InvalidThought as error:
             raise InvalidThought(f"Thought {number}: {error}{way_out(number, error)}") from None
         thoughts.append(thought)

@@ -58,8 +58,7 @@ def apply_change(solution, passage, new):
         return trim(f"{solution}\n\n{new}")
     places = list(re.finditer(passage_pattern(passage), solution, re.MULTILINE))
     if len(places) != 1:
-        rule = "taken to the letter with its empty lines, it must occur exactly once"
-        raise InvalidThought(f"the passage {quote(passage)} occurs {len(places)} times in the solution; {rule}")
+        raise InvalidThought(f"the passage {quote(passage)} occurs {len(places)} times in the solution, not once")
     start, end = places[0].span()
     before, behind = solution[:start], solution[end:]
     if not new.strip():
@@ -79,7 +78,6 @@ def join_without_gap(before, behind):
     right, _, below = behind.partition("\n")
     if left.strip() or right.strip():  # The passage is a part of a line.
         return trim(before + behind)
-    line_above = above.rpartition("\n")[2]
-    if not line_above.strip():
+    if not above.rpartition("\n")[2].strip():  # The line above is empty.
         below = trim(below)
     return trim(f"{above}\n{below}")

@@ -41,8 +41,6 @@ def lay_out(lines):
     """Yield the lines for a terminal: wrapped, except in code, and in their styles, if these are wanted."""
     is_code = False
     for line, style in lines:
-        if style == "bold":  # A heading ends code that no fence has closed.
-            is_code = False
         pieces = [line] if is_code else wrap_line(line)
         if CODE_FENCE.match(line):
             is_code = not is_code
@@ -105,8 +103,7 @@ def show_seconds(text, done):
         stdout_is_pipe = stat.S_ISFIFO(os.fstat(1).st_mode)  # of the process: with -q, sys.stdout is no file
         if stdout_is_pipe or not is_terminal(sys.stderr):
             return
-        terminal = sys.stderr.fileno()
         while not done.wait(1):
             seconds = round(time.monotonic() - start)
-            os.write(terminal, f"\r{text}: {seconds} s".encode())
-        os.write(terminal, ERASE.encode())
+            os.write(sys.stderr.fileno(), f"\r{text}: {seconds} s".encode())
+        os.write(sys.stderr.fileno(), ERASE.encode())

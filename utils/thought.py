@@ -188,7 +188,7 @@ def is_over(thoughts):
 
     Two that conclude in a row do as well, and one without any solution: no other thought would change that.
     """
-    if not thoughts or not concludes(thoughts[-1]):
+    if not final_solution(thoughts):
         return False
     *_, last = replay(thoughts)
     is_checked = not why_unchecked(*last)
