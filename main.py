@@ -37,7 +37,7 @@ log = logging.getLogger("chain_of_thought")
 
 
 def main(argv=None, call_llm=None):
-    """Run the program and return its exit status. Raises SystemExit for --help and unknown options, as argparse does.
+    """Run the program and return its exit status. Raises SystemExit for --help and what argparse refuses.
 
     argv: the arguments, list of str (default: sys.argv[1:]); call_llm: a function from a prompt to a reply, as for a
     ChainOfThoughtNode, that is asked instead of the OpenAI client.
