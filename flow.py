@@ -10,8 +10,7 @@ def create_chain_of_thought_flow(node=None):
 
     node: a ChainOfThoughtNode, by default one without arguments.
     """
-    if node is None:
-        node = ChainOfThoughtNode()
+    node = node or ChainOfThoughtNode()
     node - "continue" >> node
     node - "end" >> Node()  # PocketFlow warns of an action without a successor.
     return Flow(start=node)

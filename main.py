@@ -18,7 +18,7 @@ try:
     from utils.cost import add_costs, format_cost, format_count
     from utils.errors import RunFailed
     from utils.saved_run import FOLDER, SavedRun, latest_path, load_run
-    from utils.terminal import LogHandler, is_terminal, print_text, print_trace
+    from utils.terminal import LogHandler, is_terminal, print_trace
     from utils.thought import add_to_problem, final_solution, is_over, replay, solution_so_far
     from utils.thought import validate_problem, why_unchecked
     from utils.trace import trace_run
@@ -37,15 +37,15 @@ log = logging.getLogger("chain_of_thought")
 
 
 def main(argv=None, call_llm=None):
-    """Run the program and return its exit status. Raises SystemExit for --help and unknown options, as argparse does.
+    """Run the program and return its exit status. Raises SystemExit for --help and what argparse refuses.
 
     argv: the arguments, list of str (default: sys.argv[1:]); call_llm: a function from a prompt to a reply, as for a
     ChainOfThoughtNode, that is asked instead of the OpenAI client.
     """
     parser = build_parser()
-    args = parser.parse_args(argv)
-    set_up_output(args.verbose)
     try:
+        args = parser.parse_args(argv)
+        set_up_output(args.verbose)
         require_compatible_options(args, parser)
         run = open_run(args)
     except (RunFailed, OSError) as failure:  # The arguments ask for what cannot be done.
@@ -91,7 +91,7 @@ def open_run(args):
     if args.resume or args.add or args.after is not None:
         run = load_run_to_continue(args)
     else:
-        run = SavedRun({"problem": read_words("--problem", args.problem)})
+        run = SavedRun({"problem": args.problem})
     number = len(run.thoughts) + 1
     if number > args.max_thoughts:
         raise RunFailed(f"The next thought is Thought {number}, so --max-thoughts must be at least {number}.")
@@ -104,37 +104,19 @@ def load_run_to_continue(args):
     path = find_file(args.resume or LATEST)
     run = load_run(path, args.after)
     if args.add:
-        words = [read_words("--add", argument) for argument in args.add]
-        add_to_problem(run.shared, "\n\n".join(words))
+        add_to_problem(run.shared, "\n\n".join(args.add))
         return SavedRun(run.shared, run.model)  # a run of its own
     if is_over(run.thoughts):
-        number = len(run.thoughts)
-        file = shlex.quote(str(path))
-        options = f"--show {file}, or --resume {file} with --add TEXT or --after {number - 1}"
-        raise RunFailed(f"Thought {number} ends the run: use {options}.")
+        raise RunFailed(f"{path} is solved: use --show, --add TEXT or --after {len(run.thoughts) - 1}.")
     return run
 
 
 def find_file(path):
     """The path, or that of the LATEST run."""
-    if path is not LATEST:
-        return path
-    latest = latest_path()
-    log.warning(f"The latest run is {latest}.")
-    return latest
-
-
-def read_words(option, argument):
-    """The user's words, str: the argument of an option or, if that is "-", standard input. Raises RunFailed."""
-    try:
-        if argument == "-":
-            with open(0, encoding="utf-8-sig", closefd=False) as standard_input:
-                argument = standard_input.read().rstrip("\n")
-        words = argument.replace("\r\n", "\n")
-        validate_problem(words)
-    except ValueError as error:  # UnicodeDecodeError is one, too.
-        raise RunFailed(f"{option}: {error}.") from None
-    return words
+    if path is LATEST:
+        path = latest_path()
+        log.warning(f"The latest run is {path}.")
+    return path
 
 
 # The run
@@ -144,7 +126,7 @@ def act(args, run, node):
     """Print what the arguments ask for. Returns the exit status, and what to tell the user or ""."""
     if args.show_prompt:
         prep_res = node.prep(run.shared)
-        print_text(build_prompt(prep_res, format_turn(prep_res)))
+        print(build_prompt(prep_res, format_turn(prep_res)), end="", flush=True)
         return 0, ""
     with contextlib.redirect_stdout(io.StringIO() if args.quiet else sys.stdout):
         if not args.step or not run.thoughts:
@@ -156,7 +138,7 @@ def act(args, run, node):
     if args.show:
         solution = solution or solution_so_far(run.thoughts)
     if args.quiet and solution:
-        print_text(f"{solution}\n")
+        print(solution, flush=True)
     return describe_end(args, run)
 
 
@@ -181,14 +163,14 @@ def describe_end(args, run):
 
 def finish(args, run, node, status, message):
     """Save what is not saved yet, say how the run has ended and how to go on, and sum up. Returns the exit status."""
-    run.close()
+    if run.unsaved_count:
+        run.save(run.shared)
     if run.unsaved_count:
         status = status or 1
         count = format_count(run.unsaved_count, "thoughts")
         message += f" Not saved: {count}, to be thought again when the run is continued."
     if message:
-        level = logging.ERROR if status else logging.WARNING
-        log.log(level, f"{message} {how_to_go_on(args, run)}".strip())
+        log.warning(f"{message} {how_to_go_on(args, run)}".strip())
     sum_up(args, run, node)
     return status
 
@@ -236,14 +218,15 @@ def sum_up(args, run, node):
 def build_parser():
     parser = argparse.ArgumentParser(description=__doc__, epilog="The key is read from OPENAI_API_KEY; see README.md.")
     add = parser.add_argument
-    add("--problem", metavar="TEXT", default=DEFAULT_PROBLEM, help="the problem; - reads it from standard input")
+    words = {"metavar": "TEXT", "type": read_words}
+    add("--problem", **words, default=DEFAULT_PROBLEM, help="the problem; - reads it from standard input")
     add("--model", metavar="NAME", help=f"the model (default: OPENAI_MODEL, the resumed run's, or {DEFAULT_MODEL})")
     add("--max-thoughts", metavar="N", type=int, default=MAX_THOUGHTS, help="N thoughts at most (default: %(default)s)")
     add("--run", metavar="FILE", type=pathlib.Path, help=f"save in FILE (default: in {FOLDER}/, or the one resumed)")
     saved_run = {"metavar": "FILE", "nargs": "?", "type": pathlib.Path, "const": LATEST}
     add("--resume", **saved_run, help=f"continue the run in FILE (default: the latest in {FOLDER}/)")
     add("--after", metavar="N", type=int, help="take only the first N thoughts of the saved run, to show or continue")
-    add("--add", metavar="TEXT", action="append", help="say this to the saved run in a new run; - reads standard input")
+    add("--add", **words, action="append", help="say this to the saved run in a new run; - reads standard input")
     add("--step", action="store_true", help="think one thought and stop")
     add("--show", **saved_run, help=f"print the run in FILE (default: the latest in {FOLDER}/) and stop")
     output = parser.add_mutually_exclusive_group()
@@ -253,11 +236,24 @@ def build_parser():
     return parser
 
 
+def read_words(argument):
+    """The user's words, str: an argument or, if that is "-", standard input."""
+    try:
+        if argument == "-":
+            argument = sys.stdin.buffer.read().decode("utf-8-sig").rstrip()
+        words = argument.replace("\r\n", "\n")
+        validate_problem(words)
+    except ValueError as error:  # UnicodeDecodeError is one, too.
+        raise argparse.ArgumentTypeError(error) from None
+    return words
+
+
 def set_up_output(verbose):
     """A file or a pipe gets UTF-8; stderr shows our messages, the client's, and, if verbose, turns and replies."""
-    if not is_terminal(sys.stdout) and "PYTHONIOENCODING" not in os.environ:
-        with contextlib.suppress(AttributeError):  # A notebook has another stdout.
+    with contextlib.suppress(AttributeError):  # A notebook has another stdout.
+        if not is_terminal(sys.stdout) and "PYTHONIOENCODING" not in os.environ:
             sys.stdout.reconfigure(encoding="utf-8")
+        sys.stdout.reconfigure(errors="replace")  # What cannot be encoded ends no run.
     client_log = logging.getLogger("openai._base_client")  # It says that it waits, and for how long.
     log.handlers = client_log.handlers = [LogHandler()]
     log.propagate = client_log.propagate = False  # The root logger may have a handler, too.

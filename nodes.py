@@ -231,33 +231,32 @@ class ChainOfThoughtNode(Node):
         plan_before = prep_res["last_plan_structure"]
         solution_before = prep_res["solution_text"]
         is_last_allowed = prep_res["is_last_allowed"]
-        count_before = len(self.costs)
-        rejections = []
-        while len(rejections) < TRIES:
-            reply = self.ask(prep_res, rejections)
+        costs_before = len(self.costs)
+        rejection = None
+        for attempt in range(1, TRIES + 1):
+            reply = self.ask(prep_res, attempt, rejection)
+            cost = add_costs(self.costs[costs_before:])
             try:
                 thought = read_reply(reply, number, plan_before, solution_before, is_last_allowed)
             except InvalidThought as error:
-                rejections.append(Rejection(reply, str(error)))
-                log.warning(f"Thought {number}: reply {len(rejections)} of {TRIES} was rejected: {error}.")
+                rejection = Rejection(reply, str(error))
+                log.warning(f"Thought {number}: reply {attempt} of {TRIES} was rejected: {error}.")
             else:
-                cost = add_costs(self.costs[count_before:])
                 return {"thought_number": number, "cost": cost, **thought}
-        raise RunFailed(describe_failure(number, rejections))
+        raise RunFailed(describe_failure(number, rejection, cost))
 
-    def ask(self, prep_res, rejections):
-        """The Reply to the prompt, with the last of the rejections of earlier replies."""
-        turn = format_turn(prep_res, rejections)
+    def ask(self, prep_res, attempt, rejection):
+        """The Reply to the prompt. rejection: that of the reply before, or None."""
+        turn = format_turn(prep_res, rejection)
         name = f"Thought {prep_res['current_thought_number']}"
-        attempt = f"{name}, try {len(rejections) + 1}"
-        log.debug(f"=== {attempt}: the turn ===\n{turn}")
+        log.debug(f"=== {name}, try {attempt}: the turn ===\n{turn}")
         start = time.monotonic()
         with status_line(name):
             answer = self.call_llm(build_prompt(prep_res, turn))
         seconds = round(time.monotonic() - start, 1)
         reply = make_reply(answer, seconds)
         self.costs.append(reply.cost)
-        log.debug(f"=== {attempt}: the reply ({format_cost(reply.cost)}) ===\n{reply.text}")
+        log.debug(f"=== {name}, try {attempt}: the reply ({format_cost(reply.cost)}) ===\n{reply.text}")
         return reply
 
     def post(self, shared, prep_res, exec_res):
@@ -284,8 +283,7 @@ def warn_if_not_evaluated(thought):
     """Log that a thought has no verdict on the one before. (Of one that concludes, the trace says so.)"""
     number = thought["thought_number"]
     if number > 1 and not evaluates_the_one_before(thought) and not concludes(thought):
-        form = f'"Evaluation of Thought {number - 1}: Correct", or Minor Issues, or Major Error'
-        log.warning(f"Thought {number} does not evaluate Thought {number - 1}: it does not say {form}.")
+        log.warning(f'Thought {number} has no verdict such as "Evaluation of Thought {number - 1}: Correct".')
 
 
 def build_prompt(prep_res, turn):
@@ -298,7 +296,7 @@ def build_prompt(prep_res, turn):
     return f"{INSTRUCTIONS}\n{problem}\n{thoughts}\n{solution}# Your turn\n\n{turn}\n"
 
 
-def format_turn(prep_res, rejections=()):
+def format_turn(prep_res, rejection=None):
     """What the model is to do now: the plan, what to check, which step to execute, and what it has to correct."""
     number = prep_res["current_thought_number"]
     step = next_step(prep_res["last_plan_structure"])
@@ -306,8 +304,8 @@ def format_turn(prep_res, rejections=()):
     turn = fill_in(TURN[choose_task(prep_res)], values)
     if not prep_res["is_first_thought"]:
         turn = f"The plan:\n\n{prep_res['last_plan_text']}\n\n{turn}"
-    if rejections:
-        turn += format_rejection(rejections[-1])
+    if rejection:
+        turn += format_rejection(rejection)
     return turn
 
 
@@ -322,23 +320,18 @@ def choose_task(prep_res):
         return "step"
     if steps_left == 2:
         return "last step"
-    if prep_res["solution_text"]:
-        return "conclusion"
-    return "no solution"
+    return "conclusion" if prep_res["solution_text"] else "no solution"
 
 
 def fill_in(sentences, values):
     """The sentences with each placeholder replaced. values: {"{step}": str, ...}. Any other brace stays a brace."""
-    pieces = re.split(r"(\{\w+\})", sentences)  # "Execute {step}." in "Execute ", "{step}" and "."
-    return "".join(values.get(piece, piece) for piece in pieces)
+    return re.sub(r"\{\w+\}", lambda found: values.get(found[0], found[0]), sentences)
 
 
 def make_reply(answer, seconds):
     """The Reply in what call_llm has returned after so many seconds: a Reply, a str, or None."""
-    if answer is None:
-        answer = ""
-    if isinstance(answer, str):
-        answer = Reply(answer)
+    if isinstance(answer, str | None):
+        answer = Reply(answer or "")
     if not isinstance(answer, Reply):
         raise TypeError(f"call_llm must return a str, None or a Reply, not {type(answer).__name__}")
     return answer._replace(cost={**answer.cost, "requests": 1, "seconds": seconds})
@@ -353,13 +346,13 @@ def format_rejection(rejection):
     return fill_in(sentences, {"{reason}": rejection.reason, "{reply}": text})
 
 
-def describe_failure(number, rejections):
+def describe_failure(number, rejection, cost):
     """Why no thought came of several replies, with the last one and what was wrong with it: for the user."""
-    reply, reason = rejections[-1]
+    reply, reason = rejection
     shown = reply.text.strip() or "(it is empty)"
-    took = format_cost(add_costs([rejection.reply.cost for rejection in rejections]))
+    took = format_cost(cost)
     text = f"The last reply:\n{shown}\n\nThought {number}: gave up after {TRIES} rejected replies, which took {took}."
-    advice = ""
+    text += f" The last one: {reason}."
     if not reply.fault:  # Of a faulty one, the reason says all.
-        advice = " The model may be unable to keep to the format, or an edited prompt broke it: -v shows every reply."
-    return f"{text} The last one: {reason}.{advice}"
+        text += " The model may be unable to keep to the format, or an edited prompt broke it: -v shows every reply."
+    return text

@@ -416,7 +416,7 @@ def test_a_text_whose_first_line_is_indented_by_an_odd_number_of_spaces_is_rejec
     assert "line 4: 'def f(x)" in reason
 
 
-DEEP_STEPS = [f"{'  ' * depth}[Done] Solve" for depth in range(150)]  # each a list and a mapping
+DEEP_STEPS = [f"{'  ' * depth}[Done] Solve" for depth in range(300)]
 DEEP_PLAN = reply(1, plan=[*DEEP_STEPS, "[Pending] Conclusion"])
 DEEP_LIST = edited(PLAN, f"\n  {'- ' * 500}A")
 

@@ -160,7 +160,7 @@ def test_show_goes_with_no_other_option(refuse, unsolved, options):
         ("--run no/folder.yaml", "no/folder.yaml"),
         ("--resume missing.yaml", "missing.yaml"),
         ("--show ''", "."),
-        ("--resume runs --after 0", "runs:"),
+        ("--resume runs --after 0", "'runs'"),
     ],
 )
 def test_what_is_wrong_is_named(refuse, unsolved, solved, arguments, named):

@@ -19,9 +19,6 @@ ADVICE = {
 
 NO_COMPLETION = "answered, but sent no completion"
 
-# What reading an answer can raise that is no completion: the client takes whatever a server sends.
-ODD_ANSWER = (AttributeError, IndexError, KeyError, TypeError, RecursionError)
-
 
 class Reply(typing.NamedTuple):
     """A model's reply.
@@ -45,7 +42,7 @@ def call_llm(prompt, model=None, default_model=DEFAULT_MODEL):
     completion = send(prompt, model)
     try:
         return read_completion(completion, model)
-    except ODD_ANSWER:
+    except (AttributeError, IndexError, KeyError, TypeError, RecursionError):  # A server can send anything.
         raise RunFailed(describe_answer(NO_COMPLETION, str(completion))) from None
 
 
@@ -67,8 +64,7 @@ def send(prompt, model):
         failure = describe_error(error)
     except openai.APIConnectionError as error:
         cause = str(error.__cause__).rstrip(".")
-        suspects = "the network, proxy settings and OPENAI_BASE_URL"
-        failure = f"No answer from {server_address()} ({cause}). Check {suspects}."
+        failure = f"No answer from {server_address()} ({cause}). Check the network, proxy settings and OPENAI_BASE_URL."
     except json.JSONDecodeError as error:
         failure = describe_answer(NO_COMPLETION, error.doc)
     except UnicodeDecodeError as error:
@@ -93,7 +89,7 @@ def require_key():
 
 
 def read_completion(completion, model):
-    """The Reply in a completion. Raises one of ODD_ANSWER, or RunFailed, if it holds none."""
+    """The Reply in a completion. Raises RunFailed, or what odd content raises, if it holds none."""
     choice = completion.choices[0]
     content = read_content(choice.message.content)
     error = choice.model_extra.get("error") or completion.model_extra.get("error")
@@ -152,8 +148,9 @@ def find_words(error):
 
 
 def describe_answer(what, text):
-    """Such as "http://localhost/v1 answered 404: No such model." what: "answered 404"; text: how the answer begins."""
-    words = shorten(text) or "nothing"
+    """Such as "http://localhost/v1 answered 404: No such model." what: "answered 404"; text: what it said."""
+    beginning = mask_key(text)[:500]
+    words = " ".join(beginning.split()).rstrip(".") or "nothing"
     if is_page(words):
         words = "a web page. Check OPENAI_BASE_URL"
     return f"{server_address()} {what}: {words}."
@@ -161,12 +158,6 @@ def describe_answer(what, text):
 
 def is_page(text):
     return text.lstrip().startswith("<")
-
-
-def shorten(text):
-    """The text on one line, or its beginning, without the key."""
-    words = mask_key(text)[:500].split()
-    return " ".join(words).rstrip(".")
 
 
 def mask_key(text):

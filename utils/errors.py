@@ -1,7 +1,6 @@
-"""The exceptions of a run, and how their messages name a line and quote a text."""
+"""The exceptions of a run, and how their messages quote a text."""
 
 import re
-import typing
 
 
 class RunFailed(Exception):
@@ -17,11 +16,6 @@ class InvalidThought(Exception):
 
 class MisplacedThought(InvalidThought):
     """A number shows that a thought belongs to another place: one before it was taken out."""
-
-
-def refuse(line, reason) -> typing.NoReturn:
-    """Raise InvalidThought for what is wrong in the line with this number."""
-    raise InvalidThought(f"line {line}: {reason}")
 
 
 def quote(text):

@@ -1,4 +1,4 @@
-"""YAML to the letter, read and written: PyYAML reads it, and what it would change without a word is refused.
+"""YAML to the letter: PyYAML reads it, and what it would change without a word is refused.
 
 A node is PyYAML's: a mapping, a list or a scalar, with the place where it stands.
 """
@@ -7,7 +7,7 @@ import re
 
 import yaml
 
-from utils.errors import InvalidThought, quote, refuse
+from utils.errors import InvalidThought, quote
 
 # All but tabs and line feeds, with what YAML takes for a line break ("\u2028") or cannot hold ("\ud800").
 CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
@@ -44,6 +44,11 @@ def line_at(text, index):
     return text.count("\n", 0, index) + 1
 
 
+def refuse(line, reason):
+    """Raise InvalidThought for what is wrong in the line with this number."""
+    raise InvalidThought(f"line {line}: {reason}")
+
+
 # The guard
 
 
@@ -55,7 +60,7 @@ def check_tokens(text):
         start = token.start_mark.index
         dropped = text[end:start].strip()
         if dropped:  # such as a comment: between two tokens stands nothing but white space
-            refuse(line_at(text, text.index(dropped, end)), f"YAML would drop {quote(dropped)}; {TEXT_RULE}")
+            refuse(line_at(text, text.index(dropped, end)), f"YAML would drop {quote(dropped)}; take it out, or put it in a text: {TEXT_RULE}")
         end = token.end_mark.index
         line = token.start_mark.line + 1
         written = text[start:end]
@@ -79,7 +84,7 @@ def check_literal(written, line, column):
     digit = sign.strip("|+- ")  # of "|2-", before a text whose first line is deeper than the others
     if digit and not digit.isdecimal():
         refuse(line, f"YAML would drop {quote(digit)}; write the text below its sign")
-    first = next(filter(str.strip, lines), "")
+    first = next((text for text in lines if text.strip(" ")), "")
     margin = len(first) - len(first.lstrip(" "))
     depth = int(digit or margin - column)
     if first and depth % 2:
@@ -98,8 +103,9 @@ def is_to_the_letter(token, written):
 # Reading nodes. `name` says in a reason what is read.
 
 
-def line_of(node):
-    return node.start_mark.line + 1
+def refuse_node(node, reason):
+    """Raise InvalidThought for what is wrong with a node."""
+    refuse(node.start_mark.line + 1, reason)
 
 
 def read_mapping(node, readers, required_keys, name):
@@ -109,21 +115,20 @@ def read_mapping(node, readers, required_keys, name):
     """
     rule = f"{name} has the keys {', '.join(readers)}; {TEXT_RULE}"
     if not isinstance(node, yaml.MappingNode):
-        refuse(line_of(node), rule)
-    values = {}
+        refuse_node(node, rule)
+    nodes = {}
     for key_node, value_node in node.value:
         key = key_node.value
         if key not in readers:
-            refuse(line_of(key_node), f"{quote(key)} is not a key here: {rule}")
-        if key in values:
-            refuse(line_of(key_node), f"the key {quote(key)} of {name} is given twice; the next item begins with `- `")
-        values[key] = None
-        if not is_blank(value_node):
-            values[key] = readers[key](value_node, f"{key} of {name}")
+            refuse_node(key_node, f"{quote(key)} is not a key here: {rule}")
+        if key in nodes:
+            refuse_node(key_node, f"the key {quote(key)} of {name} is given twice; the next item begins with `- `")
+        nodes[key] = value_node
+    given = [key for key in readers if key in nodes and not is_blank(nodes[key])]
     for key in required_keys:
-        if values.get(key) is None:
-            refuse(line_of(node), f"{key} of {name} is missing or blank")
-    return {key: values[key] for key in readers if values.get(key) is not None}
+        if key not in given:
+            refuse_node(node, f"{key} of {name} is missing or blank")
+    return {key: readers[key](nodes[key], f"{key} of {name}") for key in given}
 
 
 def is_blank(node):
@@ -137,14 +142,14 @@ def is_blank(node):
 def read_list(node, name):
     """The nodes in a list."""
     if not isinstance(node, yaml.SequenceNode):
-        refuse(line_of(node), f"{name} is not a list")
+        refuse_node(node, f"{name} is not a list")
     return node.value
 
 
 def read_verbatim(node, name):
     """The str in a scalar, to the letter."""
     if not isinstance(node, yaml.ScalarNode):
-        refuse(line_of(node), f"{name} is not a text; {TEXT_RULE}")
+        refuse_node(node, f"{name} is not a text; {TEXT_RULE}")
     return node.value
 
 
@@ -159,7 +164,7 @@ def read_choice(node, name, choices):
     for choice in choices:
         if written.lower() == choice.lower():
             return choice
-    refuse(line_of(node), f"{name} is {quote(written)}, not {' or '.join(choices)}")
+    refuse_node(node, f"{name} is {quote(written)}, not {' or '.join(choices)}")
 
 
 def read_number(node, name):
@@ -168,31 +173,9 @@ def read_number(node, name):
     try:
         return float(written) if "." in written else int(written)
     except ValueError:
-        refuse(line_of(node), f"{name} is {quote(written)}, not a number")
+        refuse_node(node, f"{name} is {quote(written)}, not a number")
 
 
 def trim(text):
     """The text without the empty lines that it begins with, and without the white space at its end."""
     return re.sub(r"\A\s*\n", "", text).rstrip()
-
-
-# Writing
-
-
-class LiteralDumper(yaml.SafeDumper):
-    """Writes every text but keys and plain_texts as a block literal."""
-
-    plain_texts = ()
-
-    def choose_scalar_style(self):
-        """PyYAML asks this for the style of each value. It would put some texts in quotes, with backslashes."""
-        is_text = self.event.tag == "tag:yaml.org,2002:str"  # no number and no flag
-        is_key = self.simple_key_context
-        if is_text and not is_key and self.event.value not in self.plain_texts:
-            return "|"
-        return super().choose_scalar_style()
-
-
-def dump_yaml(value, dumper):
-    """The YAML, str, of dicts, lists, texts and numbers. dumper: a LiteralDumper."""
-    return yaml.dump(value, Dumper=dumper, sort_keys=False, allow_unicode=True)

@@ -35,15 +35,14 @@ def format_plan_for_prompt(plan):
 
 
 def compare_plans(plan, plan_before):
-    """The lines of a plan, a list of PlanLines, with one at the end for each step of the plan before that is gone."""
+    """Yield the lines of a plan, each a PlanLine, and behind them one for each step of the plan before that is gone."""
     lines_before = {(full_line(step), path) for step, path in walk(plan_before)}
-    lines = []
     for step, path in walk(plan):
         line = full_line(step)
         is_new = (line, path) not in lines_before
-        lines.append(PlanLine(indent(line, path), step["status"], is_new))
-    gone = [PlanLine(f"- {REMOVED}: {name}", REMOVED, is_new=True) for name in removed_steps(plan, plan_before)]
-    return lines + gone
+        yield PlanLine(indent(line, path), step["status"], is_new)
+    for name in removed_steps(plan, plan_before):
+        yield PlanLine(f"- {REMOVED}: {name}", REMOVED, is_new=True)
 
 
 def removed_steps(plan, plan_before):
@@ -82,5 +81,4 @@ def full_line(step):
 
 
 def one_line(text):
-    lines = [line.strip() for line in text.split("\n")]
-    return " ".join(line for line in lines if line)
+    return " ".join(line.strip() for line in text.split("\n") if line.strip())

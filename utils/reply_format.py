@@ -32,10 +32,8 @@ def read_reply(reply, number, plan_before, solution_before, is_last_allowed):
     node = load_yaml(find_thought(reply.text))
     thought = read_thought(node, REPLY_READERS, number, plan_before, solution_before)
     if concludes(thought) and speaks_of_major_error(thought) and not is_last_allowed:
-        raise InvalidThought(
-            "a Major Error cannot end the run; leave the Conclusion Pending, since the next thought checks the"
-            " correction (or, if none is meant, leave out the words)"
-        )
+        rule = "leave the Conclusion Pending, since the next thought checks the correction"
+        raise InvalidThought(f"a Major Error cannot end the run; {rule} (or, if none is meant, leave out the words)")
     if "solution_changes" in thought:
         check_that_changes_differ(solution_before or "", thought["solution_changes"])
     return thought
@@ -55,7 +53,8 @@ def find_thought(text):
 
     What stands before it becomes empty lines, so that each line has the number that it has in the text.
     """
-    parts = FENCE.split(drop_think_part(text.replace("\r\n", "\n")))
+    text = text.replace("\r\n", "\n")
+    parts = FENCE.split(THINK_PART.sub("", text))
     if len(parts) != 3:
         refuse_block(f"lines that begin with a fence, ```: {len(parts) - 1}, not 2")
     before, block, behind = parts
@@ -64,20 +63,13 @@ def find_thought(text):
         refuse_block(f"{quote(early[0])} stands before the block")
     if behind.lstrip("`").strip():
         refuse_block(f"{quote(behind)} stands behind the block")
-    _, _, yaml = block.rstrip("\n").partition("\n")
-    return "\n" * before.count("\n") + "\n" + yaml
-
-
-def drop_think_part(text):
-    """The text with empty lines in the place of its think part."""
-    found = THINK_PART.match(text)
-    if not found:
-        return text
-    return "\n" * found[0].count("\n") + text[found.end() :]
+    lines_before = text.count("\n") - f"{block}{behind}".count("\n")
+    fence, _, yaml = block.rstrip("\n").partition("\n")
+    if len(fence.split()) > 1:
+        refuse_block(f"{quote(fence)} stands behind the first fence")
+    return "\n" * lines_before + "\n" + yaml
 
 
 def refuse_block(fault):
-    raise InvalidThought(
-        f"{fault}; write one block with both its fences, indent the fences in texts, write nothing behind the block,"
-        " and, if this was cut off, less in one reply"
-    )
+    rule = "write one block with both its fences, indent the fences in texts, write nothing behind the block"
+    raise InvalidThought(f"{fault}; {rule}, and, if this was cut off, less in one reply")

@@ -4,22 +4,22 @@ The file is YAML that a person can read and edit: {"problem": str, "thoughts": [
 utils/thought.py and every text as a block literal.
 """
 
-import contextlib
-import functools
 import itertools
 import logging
 import os
 import pathlib
 import re
-import secrets
 import shutil
+import tempfile
 import textwrap
 import time
 
+import yaml
+
 from utils.cost import format_count, read_cost
 from utils.errors import InvalidThought, MisplacedThought, RunFailed
-from utils.plain_yaml import LiteralDumper, dump_yaml, load_yaml, read_list, read_mapping, read_verbatim
-from utils.thought import SAVED_READERS, STATUSES, is_over, read_thought, solution_after
+from utils.plain_yaml import load_yaml, read_list, read_mapping, read_verbatim
+from utils.thought import SAVED_READERS, STATUSES, is_over, read_thought, solution_so_far
 
 FOLDER = pathlib.Path("runs")
 RUN_READERS = {"problem": read_verbatim, "thoughts": read_list}
@@ -66,18 +66,11 @@ class SavedRun:
         self.content = content
 
     def save(self, shared):
-        """Save the run after a thought. The first failure is logged, and the run goes on. shared: that of this run."""
+        """Save the run after a thought. A failure is logged, and the run goes on. shared: that of this run."""
         try:
             self.write(format_run(shared))
         except OSError as error:
-            if self.unsaved_count == 1:
-                log.warning(f"The run goes on, but cannot be saved in {self.path}: {error.strerror}.")
-
-    def close(self):
-        """Save the run once more if a save has failed or was interrupted."""
-        if self.unsaved_count:
-            with contextlib.suppress(OSError):
-                self.write(format_run(self.shared))
+            log.warning(f"The run cannot be saved in {self.path}: {error.strerror}.")
 
     @property
     def length(self):
@@ -106,14 +99,22 @@ class SavedRun:
 # A run as text
 
 
-class RunDumper(LiteralDumper):
-    plain_texts = STATUSES
+class RunDumper(yaml.SafeDumper):
+    """Writes every text but keys and statuses as a block literal."""
+
+    def choose_scalar_style(self):
+        """PyYAML asks this for the style of each value. It would put some texts in quotes, with backslashes."""
+        is_text = self.event.tag == "tag:yaml.org,2002:str"  # no number and no flag
+        is_key = self.simple_key_context
+        if is_text and not is_key and self.event.value not in STATUSES:
+            return "|"
+        return super().choose_scalar_style()
 
 
 def format_run(shared):
     """The YAML, bytes, of the problem and the thoughts in a shared store."""
     run = {key: shared[key] for key in RUN_READERS}
-    return dump_yaml(run, RunDumper).encode()
+    return yaml.dump(run, Dumper=RunDumper, sort_keys=False, allow_unicode=True, encoding="utf-8")
 
 
 def read_run(text, count=None):
@@ -132,16 +133,15 @@ def read_run(text, count=None):
 def read_thoughts(nodes):
     """The thoughts in a list of YAML nodes. Raises InvalidThought, with the number of the thought and a way out."""
     thoughts = []
-    solution = None
     for number, node in enumerate(nodes, 1):
         try:
             if is_over(thoughts):
                 raise InvalidThought("the thought before it ends the run")
-            thought = read_thought(node, SAVED_READERS, number, [], solution)  # A saved plan is complete.
+            # A saved plan is complete, so there is none before it to complete it from.
+            thought = read_thought(node, SAVED_READERS, number, [], solution_so_far(thoughts))
         except InvalidThought as error:
             raise InvalidThought(f"Thought {number}: {error}{way_out(number, error)}") from None
         thoughts.append(thought)
-        solution = solution_after(thought, solution)
     return thoughts
 
 
@@ -168,17 +168,13 @@ def last_model(nodes):
 def load_run(path, count=None):
     """The SavedRun in a file, or a new one of its first `count` thoughts. Opens the file once, to read.
 
-    Raises RunFailed.
+    Raises RunFailed, or OSError.
     """
+    content = path.read_bytes()
     try:
-        content = path.read_bytes()
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
         shared, model = read_run(text, count)
-    except OSError as error:
-        raise RunFailed(f"{path}: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise RunFailed(f"{path}: it is not UTF-8.") from None
-    except InvalidThought as error:
+    except (UnicodeDecodeError, InvalidThought) as error:
         raise RunFailed(f"{path}: {error}.") from None
     if count is not None:
         return SavedRun(shared, model)
@@ -212,9 +208,9 @@ def create_numbered_file(path, content):
             new = path.with_stem(f"{path.stem}-{number}")
 
 
-def create_file(path, content, mode=0o666):
+def create_file(path, content):
     """Write a new file as a whole, or leave none. Raises FileExistsError if there is one already."""
-    file = open(path, "xb", opener=functools.partial(os.open, mode=mode))
+    file = open(path, "xb")
     try:
         with file:
             file.write(content)
@@ -228,10 +224,8 @@ def create_file(path, content, mode=0o666):
 def replace_file(path, content):
     """Write a file anew as a whole, or leave it as it is. It keeps its mode, and a link to it stays one."""
     target = path.resolve()
-    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        create_file(temporary, content, mode=0o600)
+    with tempfile.TemporaryDirectory(".tmp", ".", target.parent) as folder:  # which only its owner may look into
+        temporary = pathlib.Path(folder, target.name)
+        create_file(temporary, content)
         shutil.copymode(target, temporary)
         temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)

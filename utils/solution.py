@@ -29,17 +29,12 @@ FAULTY_BLOCKS = (
 def read_changes(text):
     """The changes in a text of blocks: [(passage, new), ...], all of them str. Raises InvalidThought."""
     lines = f"{text}\n"
-    changes = [(end_part(passage), end_part(new)) for passage, new in BLOCK.findall(lines)]
+    changes = [(passage.removesuffix("\n"), new.removesuffix("\n")) for passage, new in BLOCK.findall(lines)]
     outside = BLOCK.sub("", lines)
     has_empty_block = any(not (passage + new).strip() for passage, new in changes)
     if not changes or outside.strip() or has_empty_block:
         raise InvalidThought(FAULTY_BLOCKS)
     return changes
-
-
-def end_part(lines):
-    """The text of a part: its lines, without the line break and the spaces before the marker behind it."""
-    return lines.removesuffix("\n").rstrip(" \t")
 
 
 def apply_changes(solution, text):
@@ -56,17 +51,14 @@ def apply_change(solution, passage, new):
     """
     if not passage.strip():
         return trim(f"{solution}\n\n{new}")
-    pattern = passage_pattern(passage)
-    places = list(re.finditer(pattern, solution, re.MULTILINE))
+    places = list(re.finditer(passage_pattern(passage), solution, re.MULTILINE))
     if len(places) != 1:
-        raise InvalidThought(
-            f"the passage {quote(passage)} occurs {len(places)} times in the solution, taken to the letter with its"
-            " empty lines; it must occur exactly once"
-        )
-    if not new.strip():
-        return take_out(solution, pattern)
+        raise InvalidThought(f"the passage {quote(passage)} occurs {len(places)} times in the solution, not once")
     start, end = places[0].span()
-    return trim(solution[:start] + new + solution[end:])
+    before, behind = solution[:start], solution[end:]
+    if not new.strip():
+        return join_without_gap(before, behind)
+    return trim(before + new + behind)
 
 
 def passage_pattern(passage):
@@ -75,13 +67,12 @@ def passage_pattern(passage):
     return r"[^\S\n]*\n".join(lines)
 
 
-def take_out(solution, pattern):
-    """The solution without the passage of this pattern. Whole lines go with their line break, and leave no gap."""
-    whole_lines = re.search(rf"^[^\S\n]*{pattern}[^\S\n]*(\n|\Z)", solution, re.MULTILINE)
-    if not whole_lines:
-        return trim(re.sub(pattern, "", solution, flags=re.MULTILINE))
-    before, after = solution[: whole_lines.start()], solution[whole_lines.end() :]
-    line_before = before.removesuffix("\n").rpartition("\n")[2]
-    if not line_before.strip():
-        after = trim(after)
-    return trim(before + after)
+def join_without_gap(before, behind):
+    """The solution without the passage between these two. Whole lines go with their line break, and leave no gap."""
+    above, _, left = before.rpartition("\n")
+    right, _, below = behind.partition("\n")
+    if left.strip() or right.strip():  # The passage is a part of a line.
+        return trim(before + behind)
+    if not above.rpartition("\n")[2].strip():  # The line above is empty.
+        below = trim(below)
+    return trim(f"{above}\n{below}")

@@ -30,27 +30,17 @@ def is_terminal(stream):
 # Printing
 
 
-def print_text(text):
-    """Print to stdout at once. What cannot be encoded is replaced."""
-    try:
-        print(text, end="", flush=True)
-    except UnicodeEncodeError:
-        print(text.encode("ascii", "replace").decode(), end="", flush=True)
-
-
 def print_trace(lines):
     """Print lines of the trace, (line, style): on a terminal wrapped and styled, elsewhere not."""
     texts = lay_out(lines) if is_terminal(sys.stdout) else (line for line, _ in lines)
     for text in texts:
-        print_text(f"{text}\n")
+        print(text, flush=True)
 
 
 def lay_out(lines):
     """Yield the lines for a terminal: wrapped, except in code, and in their styles, if these are wanted."""
     is_code = False
     for line, style in lines:
-        if style == "bold":  # A heading ends code that no fence has closed.
-            is_code = False
         pieces = [line] if is_code else wrap_line(line)
         if CODE_FENCE.match(line):
             is_code = not is_code
@@ -113,8 +103,7 @@ def show_seconds(text, done):
         stdout_is_pipe = stat.S_ISFIFO(os.fstat(1).st_mode)  # of the process: with -q, sys.stdout is no file
         if stdout_is_pipe or not is_terminal(sys.stderr):
             return
-        terminal = sys.stderr.fileno()
         while not done.wait(1):
             seconds = round(time.monotonic() - start)
-            os.write(terminal, f"\r{text}: {seconds} s".encode())
-        os.write(terminal, ERASE.encode())
+            os.write(sys.stderr.fileno(), f"\r{text}: {seconds} s".encode())
+        os.write(sys.stderr.fileno(), ERASE.encode())

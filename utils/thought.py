@@ -16,8 +16,6 @@ from utils.plain_yaml import CONTROL_CHARACTER, read_choice, read_list, read_map
 from utils.plan_format import one_line, walk
 from utils.solution import apply_changes
 
-DEEPEST_STEP = 50  # Python itself gives up at some 150.
-
 PENDING, DONE, UNSURE = STATUSES = ("Pending", "Done", "Verification Needed")
 CORRECT, MINOR, MAJOR = VERDICTS = ("Correct", "Minor Issues", "Major Error")
 
@@ -34,10 +32,6 @@ CONCLUSION = re.compile(r"[\W\d_]*conclusion\s*([^\w\s]|_|\Z)", re.IGNORECASE)
 # The plan
 
 
-def is_open(step):
-    return step["status"] != DONE
-
-
 def open_steps(plan):
     """The open steps of a plan, the next one first. A step with open sub-steps is represented by these."""
     steps = []
@@ -45,7 +39,7 @@ def open_steps(plan):
         open_sub_steps = open_steps(step.get("sub_steps", []))
         if open_sub_steps:
             steps += open_sub_steps
-        elif is_open(step):
+        elif step["status"] != DONE:
             steps.append(step)
     return steps
 
@@ -69,30 +63,20 @@ def complete_plan(plan, plan_before):
     A step is the one with its description below the same parents or else the only one left with its description.
     """
     left = list(walk(plan_before))
-    for step in complete_steps(plan, left):
-        name = one_line(step["description"])
-        same = [old for old in left if old.path[-1] == name]
-        if len(same) == 1:
-            left.remove(same[0])
-            complete_step(step, same[0].step)
-
-
-def complete_steps(steps, left, parents=()):
-    """Complete the steps that stand below the same parents as before. Returns a list of the others.
-
-    left: the steps of the plan before, as walk yields them. Those that are found are taken out.
-    """
-    others = []
-    for step in steps:
-        path = (*parents, one_line(step["description"]))
+    moved = []
+    for step, path in list(walk(plan)):
         same = [old for old in left if old.path == path]
         if same:
             left.remove(same[0])
             complete_step(step, same[0].step)
         else:
-            others.append(step)
-        others += complete_steps(step.get("sub_steps", []), left, path)
-    return others
+            moved.append((step, path))
+    kept = [path for _, path in walk(plan)]  # with the sub-steps that came with their step
+    for step, path in moved:
+        same = [old for old in left if old.path[-1] == path[-1] and old.path not in kept]
+        if len(same) == 1:
+            left.remove(same[0])
+            complete_step(step, same[0].step)
 
 
 def complete_step(step, before):
@@ -120,19 +104,16 @@ def evaluates_the_one_before(thought):
 
 
 def speaks_of_major_error(thought):
-    """Whether the words stand anywhere in a thought's thinking, also where they are no verdict."""
-    words = thought["current_thinking"].lower().split()
-    return MAJOR.lower() in " ".join(words)
+    """Whether the words stand anywhere in a thought's thinking: EVALUATION may not know the form of a verdict."""
+    return re.search(r"major[\W_]+error", thought["current_thinking"], re.IGNORECASE) is not None
 
 
 def thinking_behind_verdicts(thought):
     """What stands in a thought's thinking below the last line with a verdict, or all of it."""
-    rest = []
-    for line in thought["current_thinking"].split("\n"):
-        rest.append(line)
-        if EVALUATION.search(line):
-            rest = []
-    return trim("\n".join(rest))
+    thinking = rest = thought["current_thinking"]
+    for verdict in EVALUATION.finditer(thinking):
+        rest = thinking[verdict.end() :].partition("\n")[2]
+    return trim(rest)
 
 
 # The solution, and the end of the run
@@ -207,11 +188,11 @@ def is_over(thoughts):
 
     Two that conclude in a row do as well, and one without any solution: no other thought would change that.
     """
-    if not thoughts or not concludes(thoughts[-1]):
+    if not final_solution(thoughts):
         return False
     *_, last = replay(thoughts)
     is_checked = not why_unchecked(*last)
-    is_second = len(thoughts) > 1 and concludes(thoughts[-2])
+    is_second = len(thoughts) > 1 and concludes(thoughts[-2]) and not speaks_of_major_error(thoughts[-1])
     return is_checked or is_second or solution_so_far(thoughts) is None
 
 
@@ -227,7 +208,8 @@ def read_flag(node, name):
 
 
 def read_steps(node, name):
-    return [read_mapping(step, STEP_READERS, REQUIRED_STEP_KEYS, "a step") for step in read_list(node, name)]
+    required = ("description", "status")
+    return [read_mapping(step, STEP_READERS, required, "a step") for step in read_list(node, name)]
 
 
 STEP_READERS = {
@@ -237,8 +219,6 @@ STEP_READERS = {
     "mark": read_text,
     "sub_steps": read_steps,
 }
-
-REQUIRED_STEP_KEYS = ("description", "status")
 
 SAVED_READERS = {
     "thought_number": read_text,
@@ -275,7 +255,7 @@ def read_thought(node, readers, number, plan_before, solution_before):
 
 
 def check_evaluations(thought):
-    """A thought evaluates the one before it, or none: another number shows that a thought was taken out by hand."""
+    """A thought that evaluates a later one, and not the one before it: one was taken out by hand before it."""
     number = thought["thought_number"]
     latest = max(evaluated_thoughts(thought), default=0)
     if latest >= number > 1 and not evaluates_the_one_before(thought):
@@ -287,13 +267,11 @@ def check_plan(thought):
     plan = thought["planning"]
     if not plan:
         raise InvalidThought("planning has no steps")
-    if any(len(path) > DEEPEST_STEP for _, path in walk(plan)):
-        raise InvalidThought("the sub_steps of its plan are nested too deep")
     last = plan[-1]
     if not CONCLUSION.match(last["description"]):
         shown = quote(last["description"])
         raise InvalidThought(f"the last step of the plan is {shown}; end the whole plan with Conclusion, in English")
-    claims_end = not thought["next_thought_needed"] or not is_open(last)
+    claims_end = not thought["next_thought_needed"] or last["status"] == DONE
     if claims_end and not concludes(thought):
         rule = "make it Done, or leave Conclusion Pending, and next_thought_needed true"
         raise InvalidThought(f"it ends the run, but the step {quote(next_step(plan))} is not Done; {rule}")
@@ -329,8 +307,7 @@ def add_to_problem(shared, text):
     thoughts = shared.setdefault("thoughts", [])
     if thoughts:
         rule = "it overrides the rest; no thought written before it is judged by it"
-        heading = f"Added after Thought {len(thoughts)} ({rule}):"
-        shared["problem"] += f"\n\n{heading}"
+        shared["problem"] += f"\n\nAdded after Thought {len(thoughts)} ({rule}):"
     shared["problem"] += f"\n\n{text}"
     if solution_so_far(thoughts) or is_over(thoughts):
         first_words = textwrap.wrap(one_line(text), 100)[0]
@@ -345,6 +322,6 @@ def reopen(thought, description):
     conclusion.pop("result", None)
     conclusion.pop("mark", None)
     step = {"description": description, "status": PENDING}
-    if step not in plan:  # The same words twice make one step.
+    if step not in plan[:-1]:  # The same words twice make one step.
         plan.insert(-1, step)
     thought["next_thought_needed"] = True

@@ -66,7 +66,7 @@ def trace_thinking(thought):
     thinking = textwrap.indent(thought["current_thinking"], "  ")
     for line in thinking.split("\n"):
         found = EVALUATION.search(line)
-        yield line, VERDICT_STYLES[found[2].title()] if found else "plain"
+        yield line, VERDICT_STYLES.get(found and found[2].title(), "plain")
 
 
 def trace_changes(text):
