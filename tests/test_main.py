@@ -374,12 +374,6 @@ def test_a_thought_and_the_node_have_the_costs_of_all_replies_the_rejected_ones_
     assert node.costs[2]["seconds"] == 0.2
 
 
-def test_a_reply_with_a_fault_is_rejected_for_it(run):
-    late = Reply(LAST, fault="it is late")
-    err = run(replies=[FIRST, late, LAST]).err
-    assert "it is late" in err
-
-
 def test_the_last_line_sums_up_the_run_and_what_it_took(run, take):
     rejected = take(0.1, ODD, model="small")
     first = take(0.2, FIRST, model="large")

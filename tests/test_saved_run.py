@@ -232,12 +232,13 @@ def test_a_kill_loses_no_thought_that_was_printed_or_followed_by_another(command
             assert command("--after 1", [end(2)]).status == 0
 
 
-def test_ctrl_c_loses_no_thought_that_came_and_leaves_one_line(command):
+def test_ctrl_c_loses_no_thought_that_came_and_leaves_one_line_and_no_other_file(command):
     for interrupted in interrupted_runs("SIGINT"):
         count = interrupted.out.count("A reply came.")
         assert interrupted.status == 130
         assert interrupted.err.count("\n") == 1
         assert count_saved_thoughts() == count
+        assert list(Path().rglob(".*")) == []
         if saved_runs():
             continued = command(hint(interrupted), [reply(1, solution="3"), end(2)][count:])
             assert continued.status == 0

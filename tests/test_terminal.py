@@ -127,6 +127,7 @@ def test_every_word_of_a_run_is_there(terminal, name, columns):
     [
         ("one two six seven eight nine four five ten", "one two\nsix seven\neight nine\nfour five\nten"),
         ("2. one two three", "2. one two\n   three"),
+        ("one two-three", "one\ntwo-three"),
         ("a aaaaaaaaaaaaaaaaaaaa b", "a\naaaaaaaaaaaaaaaaaaaa\nb"),
         ("aaaaaaaaaaaaaaaaaaaa b", "aaaaaaaaaaaaaaaaaaaa\nb"),
         ("a甲乙丙丁戊。", "a甲乙丙丁\n戊。"),
@@ -140,6 +141,11 @@ def test_a_line_wraps_between_words_or_wide_characters_under_its_text(wrap, text
 def test_code_is_left_as_it_is(wrap):
     code = "```\na aaaaaa aaaaa\n```"
     assert wrap(f"{code}\na aaaaaa aaaaa") == f"{code}\na aaaaaa\naaaaa"
+
+
+def test_code_that_no_fence_has_closed_ends_with_the_thinking(terminal):
+    terminal.run(reply(1, "```\nx = 1"), reply(2, "one two three"), columns=12)
+    assert "\n  one two\n  three\n" in terminal.screen
 
 
 @pytest.mark.parametrize("columns, shown", [(26, r" at\n {13}once\n"), (12, r"\n {1,8}once\n")])
