@@ -97,6 +97,7 @@ def test_the_sub_steps_of_the_conclusion_are_a_part_of_the_check(command):
 
 @pytest.mark.parametrize("thinking, solution", [
     ("Evaluation of Thought 1: Correct\n\n  12\n+ 5\n\n Details.", "  12\n+ 5\n\n Details."),
+    ("Evaluation of Thought 1: Correct\nNo.\nEvaluation of Thought 1: Correct\n12", "12"),
     ("12\n+ 5", "12\n+ 5"),
 ])
 def test_without_a_solution_the_thinking_behind_the_last_verdict_ends_the_run(command, thinking, solution):

@@ -102,6 +102,7 @@ def test_after_a_reply_that_was_no_whole_one_nothing_is_advised_on_the_format(ru
         json_answer({**ANSWER, "error": "Gone."}),
         completion(FIRST, usage="x"),
         completion(FIRST, usage={"prompt_tokens": "9"}),
+        completion(FIRST, usage={"prompt_tokens": True}),
         completion(FIRST, usage={"prompt_tokens_details": [{}]}),
     ],
 )

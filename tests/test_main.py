@@ -74,7 +74,11 @@ def flow_of(*replies, **arguments):
 def test_the_problem_can_come_from_standard_input_in_any_locale():
     typed = "\ufeff  Solve:\r\n    x² = 4\r\n\r\n".encode()
     result = run_python(MAIN, "--problem=-", "--show-prompt", input=typed, **ASCII)
-    assert "\n\n  Solve:\n    x² = 4\n\n" in result.out
+    assert "\n\n  Solve:\n    x² = 4\n\n# " in result.out
+
+
+def test_a_problem_may_have_the_line_breaks_of_windows(run):
+    assert "\n\na\nb\n\n" in run("--problem", "a\r\nb", "--show-prompt").out
 
 
 def test_an_interrupt_while_the_problem_is_typed_ends_the_program():

@@ -109,13 +109,6 @@ def test_steps_print_a_run_bit_by_bit(command, whole):
         assert step.prompts == [prompt]
 
 
-def test_a_single_thought_can_be_thought_anew(command, whole):
-    step = command("--resume whole.yaml --after 2 --step", REPLIES[2:])
-    assert step.prompts == [whole.prompts[2]]
-    (path,) = saved_runs()
-    assert count_thoughts(path) == 3
-
-
 @pytest.mark.parametrize("line, variable, model", [
     ("--resume", "", "second"),
     ("--resume", "environment", "environment"),

@@ -64,12 +64,6 @@ def test_a_solved_run_is_shown_as_it_was_printed(look, solved):
     assert shown.err == ""
 
 
-def test_of_the_latest_run_one_line_says_which_it_is(look, solved):
-    shown = look("--show")
-    assert shown.err.count("\n") == 1
-    assert str(saved_runs()[0]) in shown.err
-
-
 @pytest.mark.parametrize("number", [0, 2])
 def test_the_first_thoughts_are_shown_as_they_were_printed(look, solved, number):
     shown = look(f"--show --after {number}")
