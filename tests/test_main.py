@@ -330,6 +330,12 @@ def test_a_thought_is_saved_then_printed_then_the_next_is_asked_for(shared):
     assert is_printed[:2] == [False, True]  # when Thought 1 is saved, and when the next is asked for
 
 
+def test_the_command_line_needs_no_more_of_standard_output(run):
+    with contextlib.redirect_stdout(Output()) as output:
+        run("--step", replies=[FIRST])
+    assert "Thought 1" in output.flushed
+
+
 def test_a_flow_runs_in_a_thread(shared):
     with ThreadPoolExecutor() as pool:
         pool.submit(flow_of(*SOLVED).run, shared).result()
@@ -389,7 +395,3 @@ def test_the_last_line_sums_up_the_run_and_what_it_took(run, take):
 
 def test_the_last_line_does_not_count_what_the_run_began_with(run, trace):
     assert "1 request" in run("--resume=x.yaml", "--after=1", "-v", replies=[LAST]).last_line
-
-
-def test_the_last_line_counts_replies_that_made_no_thought(run):
-    assert "2 requests" in run("-v", replies=[ODD, ODD]).last_line

@@ -144,7 +144,7 @@ def test_code_is_left_as_it_is(wrap):
 
 
 def test_code_that_no_fence_has_closed_ends_with_the_thinking(terminal):
-    terminal.run(reply(1, "```\nx = 1"), reply(2, "one two three"), columns=12)
+    terminal.run(reply(1, "```\nx = 1", solution="one two three"), columns=12)
     assert "\n  one two\n  three\n" in terminal.screen
 
 
