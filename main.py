@@ -18,14 +18,12 @@ try:
     from utils.cost import add_costs, format_cost, format_count
     from utils.errors import RunFailed
     from utils.saved_run import FOLDER, SavedRun, latest_path, load_run
-    from utils.terminal import LogHandler, is_terminal, print_trace
+    from utils.terminal import LogHandler, is_terminal, print_text, print_trace
     from utils.thought import add_to_problem, final_solution, is_over, replay, solution_so_far
     from utils.thought import validate_problem, why_unchecked
     from utils.trace import trace_run
 except ModuleNotFoundError as error:
-    if error.name not in ("pocketflow", "yaml"):
-        raise  # a bug in one of our own modules
-    sys.exit(f"{error.name} is not installed: activate the environment, or run pip install -r requirements.txt")
+    sys.exit(f"{error}: activate the environment, or run pip install -r requirements.txt")
 
 DEFAULT_PROBLEM = (
     "You keep rolling a fair die until you roll three, four, five in that order consecutively on three rolls."
@@ -126,7 +124,8 @@ def act(args, run, node):
     """Print what the arguments ask for. Returns the exit status, and what to tell the user or ""."""
     if args.show_prompt:
         prep_res = node.prep(run.shared)
-        print(build_prompt(prep_res, format_turn(prep_res)), end="", flush=True)
+        prompt = build_prompt(prep_res, format_turn(prep_res))
+        print_text(prompt.removesuffix("\n"))
         return 0, ""
     with contextlib.redirect_stdout(io.StringIO() if args.quiet else sys.stdout):
         if not args.step or not run.thoughts:
@@ -138,7 +137,7 @@ def act(args, run, node):
     if args.show:
         solution = solution or solution_so_far(run.thoughts)
     if args.quiet and solution:
-        print(solution, flush=True)
+        print_text(solution)
     return describe_end(args, run)
 
 
@@ -250,10 +249,9 @@ def read_words(argument):
 
 def set_up_output(verbose):
     """A file or a pipe gets UTF-8; stderr shows our messages, the client's, and, if verbose, turns and replies."""
-    with contextlib.suppress(AttributeError):  # A notebook has another stdout.
-        if not is_terminal(sys.stdout) and "PYTHONIOENCODING" not in os.environ:
+    if not is_terminal(sys.stdout) and "PYTHONIOENCODING" not in os.environ:
+        with contextlib.suppress(AttributeError):  # A notebook has another stdout.
             sys.stdout.reconfigure(encoding="utf-8")
-        sys.stdout.reconfigure(errors="replace")  # What cannot be encoded ends no run.
     client_log = logging.getLogger("openai._base_client")  # It says that it waits, and for how long.
     log.handlers = client_log.handlers = [LogHandler()]
     log.propagate = client_log.propagate = False  # The root logger may have a handler, too.

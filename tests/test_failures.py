@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import ROOT, run_python, saved_runs
 from tests.loopback import completion, error, http_answer, json_answer
-from tests.replies import end, reply, reply_of
+from tests.replies import end, reply
 from utils.call_llm import Reply
 
 FIRST = reply(1, solution="42")
@@ -88,15 +88,6 @@ def test_after_a_reply_that_was_no_whole_one_nothing_is_advised_on_the_format(ru
     assert "-v" not in result.last_line
 
 
-# A thought that is taken, and what is said of it
-
-
-def test_a_thought_without_a_verdict_is_taken_and_a_line_says_so(run):
-    result = run(replies=[FIRST, reply_of("Some work."), end(3)])
-    assert result.status == 0
-    assert "Evaluation of Thought 1" in one_line(result.err)
-
-
 # A good reply, and what stands beside it
 
 
@@ -111,6 +102,7 @@ def test_a_thought_without_a_verdict_is_taken_and_a_line_says_so(run):
         json_answer({**ANSWER, "error": "Gone."}),
         completion(FIRST, usage="x"),
         completion(FIRST, usage={"prompt_tokens": "9"}),
+        completion(FIRST, usage={"prompt_tokens": True}),
         completion(FIRST, usage={"prompt_tokens_details": [{}]}),
     ],
 )
@@ -187,7 +179,7 @@ def test_an_answer_that_is_no_completion_is_shown_as_the_client_has_made_it(fail
     assert shown in fail(http_answer(body))
 
 
-@pytest.mark.parametrize("body, shown", [("It works", "It works"), ("\udcff", "0xff"), ("", "no")])
+@pytest.mark.parametrize("body, shown", [("It works", "It works"), ("\udcff", "0xff"), ("", "nothing")])
 def test_an_answer_that_is_no_json_is_shown_as_it_begins(fail, body, shown):
     line = fail(http_answer(body))
     assert shown in line

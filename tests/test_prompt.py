@@ -139,6 +139,10 @@ def test_the_history_says_of_a_solution_that_it_was_written_anew(prompts):
     assert "\n    Third.\n  Solution: written anew\n" in prompts[3]
 
 
+def test_the_history_says_of_a_plan_that_nothing_changed(prompts):
+    assert "Thought 3 (what changed):\n    (nothing)\n" in prompts[3]
+
+
 def test_the_solution_stands_in_the_prompt_once_with_all_changes_made(prompts):
     assert prompts[2].count("\n\nIt is 42.\n\nSo it is.\n") == 1
     assert "It is 41." not in history(prompts[2])

@@ -100,13 +100,13 @@ def test_what_stands_behind_the_block_is_quoted(behind):
     assert f"'{behind.strip()}' stands behind" in reject(REPLY.rstrip() + behind)
 
 
+def test_of_a_long_line_the_beginning_is_quoted():
+    assert "'word word " in reject(REPLY + 99 * "word ")
+
+
 @pytest.mark.parametrize("line", ["solution: |-", "<think>", "<thinking>", "<reasoning>"])
 def test_a_key_or_an_open_think_part_before_the_block_is_quoted(line):
     assert f"'{line}' stands before" in reject(f"{line}\n{REPLY}")
-
-
-def test_an_empty_reply_is_rejected():
-    assert "empty" in reject(" \n\n")
 
 
 # Nothing is lost

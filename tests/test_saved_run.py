@@ -109,13 +109,6 @@ def test_steps_print_a_run_bit_by_bit(command, whole):
         assert step.prompts == [prompt]
 
 
-def test_a_single_thought_can_be_thought_anew(command, whole):
-    step = command("--resume whole.yaml --after 2 --step", REPLIES[2:])
-    assert step.prompts == [whole.prompts[2]]
-    (path,) = saved_runs()
-    assert count_thoughts(path) == 3
-
-
 @pytest.mark.parametrize("line, variable, model", [
     ("--resume", "", "second"),
     ("--resume", "environment", "environment"),
@@ -232,12 +225,13 @@ def test_a_kill_loses_no_thought_that_was_printed_or_followed_by_another(command
             assert command("--after 1", [end(2)]).status == 0
 
 
-def test_ctrl_c_loses_no_thought_that_came_and_leaves_one_line(command):
+def test_ctrl_c_loses_no_thought_that_came_and_leaves_one_line_and_no_other_file(command):
     for interrupted in interrupted_runs("SIGINT"):
         count = interrupted.out.count("A reply came.")
         assert interrupted.status == 130
         assert interrupted.err.count("\n") == 1
         assert count_saved_thoughts() == count
+        assert list(Path().rglob(".*")) == []
         if saved_runs():
             continued = command(hint(interrupted), [reply(1, solution="3"), end(2)][count:])
             assert continued.status == 0
@@ -294,6 +288,11 @@ def delete_folder():
     shutil.rmtree("a")
 
 
+def leave_link_to_nothing():
+    os.remove("a/b.yaml")
+    os.symlink("c.yaml", "a/b.yaml")
+
+
 def spoil_folder():
     os.rename("a", "away")
     Path("a").touch()
@@ -330,8 +329,9 @@ def test_a_file_that_is_changed_meanwhile_is_left_and_the_run_goes_on_in_another
     assert "a/b-2.yaml" in result.err
 
 
-def test_a_file_that_is_gone_is_written_again(meanwhile):
-    meanwhile({1: delete_folder})
+@pytest.mark.parametrize("act", [delete_folder, leave_link_to_nothing])
+def test_a_file_that_is_gone_is_written_again(meanwhile, act):
+    meanwhile({1: act})
     assert read("a/b.yaml") == read("whole.yaml")
 
 
@@ -341,6 +341,7 @@ def test_a_failing_save_is_said_at_once_and_again_at_the_end_of_a_run_that_is_so
     assert "a/b.yaml" in first_line
     assert "Not saved: 3 thoughts" in last_line
     assert "thought again" in last_line
+    assert "--resume a/b.yaml" in last_line
 
 
 def test_after_a_failing_save_the_next_one_saves_everything(meanwhile):
@@ -378,6 +379,13 @@ def test_a_disk_that_is_full_later_leaves_a_run_that_can_be_continued(command, o
     assert f"Not saved: {unsaved}" in last_line
     assert "--show" not in last_line
     assert command(hint(result), REPLIES).prompts[0] == result.prompts[0]
+
+
+def test_the_last_line_names_no_file_where_none_holds_the_run(command):
+    with full_disk():
+        result = command("--problem x --step -v", REPLIES)
+    assert "1 request" in result.last_line
+    assert "runs/" not in result.last_line
 
 
 # The YAML in it

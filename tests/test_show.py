@@ -64,12 +64,6 @@ def test_a_solved_run_is_shown_as_it_was_printed(look, solved):
     assert shown.err == ""
 
 
-def test_of_the_latest_run_one_line_says_which_it_is(look, solved):
-    shown = look("--show")
-    assert shown.err.count("\n") == 1
-    assert str(saved_runs()[0]) in shown.err
-
-
 @pytest.mark.parametrize("number", [0, 2])
 def test_the_first_thoughts_are_shown_as_they_were_printed(look, solved, number):
     shown = look(f"--show --after {number}")
@@ -103,32 +97,6 @@ def test_a_pipe_is_shown(solved):
     assert run_python(MAIN, "--show", "/dev/stdin", input=content).out == solved.out
 
 
-# An end that is no check
-
-UNCHECKED = [reply(1), end(2, solution="It is 2.")]
-
-
-@pytest.mark.parametrize("options", ["", "-q"])
-def test_of_an_end_that_is_no_check_one_line_says_so(run, look, options):
-    stopped = run("--run", "a.yaml", replies=UNCHECKED)
-    shown = look(f"--show a.yaml {options}")
-    assert shown.status == 0
-    assert shown.out == {"": stopped.out, "-q": "It is 2.\n"}[options]
-    assert shown.err.count("\n") == 1
-    assert "not checked" in shown.err
-
-
-def test_a_run_that_ended_unchecked_at_the_limit_goes_on_with_its_check(run, look):
-    stopped = run("--run", "a.yaml", "--max-thoughts", "2", replies=UNCHECKED)
-    assert stopped.status == 0
-    assert "not checked" in stopped.err
-    checked = run("--resume", "a.yaml", replies=[end(3)])
-    assert checked.status == 0
-    assert checked.err == ""
-    assert checked.out.startswith(stopped.out)
-    assert checked.out == look("--show a.yaml").out
-
-
 def test_quiet_shows_what_stands_behind_the_last_verdict_where_no_solution_was_written(run, look):
     run("--run", "a.yaml", replies=[reply(1), end(2, work="It is 2.")])
     shown = look("--show a.yaml -q")
@@ -159,7 +127,7 @@ def test_show_goes_with_no_other_option(refuse, unsolved, options):
         ("--run new.yml", ".yaml"),
         ("--run no/folder.yaml", "no/folder.yaml"),
         ("--resume missing.yaml", "missing.yaml"),
-        ("--show ''", "."),
+        ("--show ''", "directory: '.'"),
         ("--resume runs --after 0", "'runs'"),
     ],
 )

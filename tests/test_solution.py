@@ -279,6 +279,12 @@ def return_step(last_plan):
     return return_lines
 
 
+def test_a_run_in_which_a_step_has_kept_its_sub_steps_can_be_resumed(return_step, command):
+    return_step("[Done] Solve for x")
+    resumed = command("--resume run.yaml", [end(3)])
+    assert resumed.status == 0
+
+
 @pytest.mark.parametrize("description", ["Solve for x", "Solve\nfor x"])
 def test_a_step_keeps_what_is_not_given_anew_on_however_many_lines_it_stands(return_step, description):
     step = return_step(f"[Done] {description}")

@@ -127,6 +127,7 @@ def test_every_word_of_a_run_is_there(terminal, name, columns):
     [
         ("one two six seven eight nine four five ten", "one two\nsix seven\neight nine\nfour five\nten"),
         ("2. one two three", "2. one two\n   three"),
+        ("one two-three", "one\ntwo-three"),
         ("a aaaaaaaaaaaaaaaaaaaa b", "a\naaaaaaaaaaaaaaaaaaaa\nb"),
         ("aaaaaaaaaaaaaaaaaaaa b", "aaaaaaaaaaaaaaaaaaaa\nb"),
         ("a甲乙丙丁戊。", "a甲乙丙丁\n戊。"),

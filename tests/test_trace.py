@@ -29,12 +29,6 @@ def test_a_recorded_run_without_a_solution_prints_its_trace_to_the_letter_and_sa
     assert "not checked: no solution" in warning
 
 
-def test_a_run_that_is_stopped_and_resumed_prints_its_whole_trace(run):
-    first, *others = recorded("die")
-    run("--problem", recorded_problem("die"), "--step", replies=[first])
-    assert run("--resume", replies=others).out == recorded_trace("die")
-
-
 def test_a_resumed_run_prints_what_was_saved_and_then_what_is_new(run):
     shutil.copy(RECORDINGS / "planted-block.yaml", "planted.yaml")
     saved = run("--show", "planted.yaml").out

@@ -134,7 +134,7 @@ def describe_error(error):
     """Why the server refused, in the provider's words if it has any. error: the client's APIStatusError."""
     status = error.status_code
     words = find_words(error)
-    if status >= 500 and is_page(words):
+    if status >= 500 and words.lstrip().startswith("<"):
         words = "a gateway in front of it failed"
     return describe_answer(f"answered {status}", words) + ADVICE.get(status, "")
 
@@ -151,13 +151,9 @@ def describe_answer(what, text):
     """Such as "http://localhost/v1 answered 404: No such model." what: "answered 404"; text: what it said."""
     beginning = mask_key(text)[:500]
     words = " ".join(beginning.split()).rstrip(".") or "nothing"
-    if is_page(words):
+    if words.startswith("<"):
         words = "a web page. Check OPENAI_BASE_URL"
     return f"{server_address()} {what}: {words}."
-
-
-def is_page(text):
-    return text.lstrip().startswith("<")
 
 
 def mask_key(text):

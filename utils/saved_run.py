@@ -212,10 +212,7 @@ def create_file(path, content):
     """Write a new file as a whole, or leave none. Raises FileExistsError if there is one already."""
     file = open(path, "xb")
     try:
-        with file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        write_to_disk(file, content)
     except BaseException:  # an interrupt, too
         path.unlink()
         raise
@@ -224,8 +221,17 @@ def create_file(path, content):
 def replace_file(path, content):
     """Write a file anew as a whole, or leave it as it is. It keeps its mode, and a link to it stays one."""
     target = path.resolve()
-    with tempfile.TemporaryDirectory(".tmp", ".", target.parent) as folder:  # which only its owner may look into
-        temporary = pathlib.Path(folder, target.name)
-        create_file(temporary, content)
+    descriptor, temporary = tempfile.mkstemp(".tmp", ".", target.parent)  # Only its owner can read it.
+    try:
+        write_to_disk(open(descriptor, "wb"), content)
         shutil.copymode(target, temporary)
-        temporary.replace(target)
+        os.replace(temporary, target)
+    finally:
+        pathlib.Path(temporary).unlink(missing_ok=True)
+
+
+def write_to_disk(file, content):
+    with file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

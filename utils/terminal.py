@@ -30,11 +30,19 @@ def is_terminal(stream):
 # Printing
 
 
+def print_text(text):
+    """Print to stdout at once. What cannot be encoded is replaced."""
+    try:
+        print(text, flush=True)
+    except UnicodeEncodeError:
+        print(text.encode("ascii", "replace").decode(), flush=True)
+
+
 def print_trace(lines):
     """Print lines of the trace, (line, style): on a terminal wrapped and styled, elsewhere not."""
     texts = lay_out(lines) if is_terminal(sys.stdout) else (line for line, _ in lines)
     for text in texts:
-        print(text, flush=True)
+        print_text(text)
 
 
 def lay_out(lines):
@@ -51,13 +59,14 @@ def lay_out(lines):
 def wrap_line(line):
     """The line in pieces that fit on the terminal, if its words do: the later ones begin under its text."""
     width = max(shutil.get_terminal_size().columns, 2)
-    margin = " " * (len(line) - len(line.lstrip()))
-    indent = " " * min(len(INDENT.match(line)[0]), width // 2)
-    marked = "".join(c + SECOND_COLUMN if is_wide(c) else c for c in line)
-    if marked != line:
+    start = INDENT.match(line)[0]
+    text = line.removeprefix(start)
+    marked = "".join(c + SECOND_COLUMN if is_wide(c) else c for c in text)
+    if marked != text:
         width -= 1  # The mark behind the last character of a piece is dropped.
-    pieces = textwrap.wrap(marked.lstrip(), width, initial_indent=margin, subsequent_indent=indent, **WRAPPING)
-    return [piece.replace(SECOND_COLUMN, "") for piece in pieces] or [""]
+    indent = " " * min(len(start), width // 2)
+    pieces = textwrap.wrap(marked, width, initial_indent=start, subsequent_indent=indent, **WRAPPING)
+    return [piece.replace(SECOND_COLUMN, "") for piece in pieces] or [start]
 
 
 def is_wide(character):
