@@ -19,7 +19,7 @@ try:
     from utils.errors import RunFailed
     from utils.saved_run import FOLDER, SavedRun, latest_path, load_run
     from utils.terminal import LogHandler, is_terminal, print_text, print_trace
-    from utils.thought import add_to_problem, final_solution, is_over, replay, solution_so_far
+    from utils.thought import add_to_problem, solution_at_end, is_over, replay, solution_so_far
     from utils.thought import validate_problem, why_unchecked
     from utils.trace import trace_run
 except ModuleNotFoundError as error:
@@ -133,7 +133,7 @@ def act(args, run, node):
         if not args.show:
             thinking = node if args.step else create_chain_of_thought_flow(node)
             thinking.run(run.shared)
-    solution = final_solution(run.thoughts)
+    solution = solution_at_end(run.thoughts)
     if args.show:
         solution = solution or solution_so_far(run.thoughts)
     if args.quiet and solution:
@@ -143,7 +143,7 @@ def act(args, run, node):
 
 def describe_end(args, run):
     """How the run has ended, in the form that act returns."""
-    if final_solution(run.thoughts):
+    if solution_at_end(run.thoughts):
         *_, last = replay(run.thoughts)
         reason = why_unchecked(*last)
         return 0, reason and f"The solution of Thought {len(run.thoughts)} is not checked: {reason}."

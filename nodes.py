@@ -14,7 +14,7 @@ from utils.history import format_history
 from utils.plan_format import format_plan_for_prompt
 from utils.reply_format import read_reply
 from utils.terminal import print_trace, status_line
-from utils.thought import concludes, evaluates_the_one_before, final_solution, is_over, next_step, open_steps
+from utils.thought import concludes, evaluates_the_one_before, solution_at_end, is_over, next_step, open_steps
 from utils.thought import solution_so_far, validate_problem
 from utils.trace import trace_thought
 
@@ -186,6 +186,8 @@ log = logging.getLogger("chain_of_thought")
 class ChainOfThoughtNode(Node):
     """Thinks one thought at a time, until one has checked the solution or the limit is reached.
 
+    is_over, in utils/thought.py, says when: next_thought_needed ends nothing, though it must not contradict the plan.
+
     Shared store: "problem" str; "thoughts" list of thoughts, as in utils/thought.py; "current_thought_number" int;
     "solution" str, or None until the run ends with one. Only "problem" need be given.
 
@@ -264,7 +266,7 @@ class ChainOfThoughtNode(Node):
         thoughts.append(exec_res)
         is_end = is_over(thoughts) or prep_res["is_last_allowed"]
         if is_end:
-            shared["solution"] = final_solution(thoughts)
+            shared["solution"] = solution_at_end(thoughts)
         if self.save:
             self.save(shared)  # before it is printed: what is on the screen is in the file
         print_trace(trace_thought(exec_res, prep_res["last_plan_structure"], prep_res["solution_text"]))

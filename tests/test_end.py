@@ -45,6 +45,13 @@ def test_after_an_end_that_is_no_check_the_next_thought_checks(command, reason, 
     assert FINAL in checked
 
 
+def test_an_end_with_a_major_error_at_a_limit_behind_another_end_is_checked_when_it_is_resumed(command):
+    command("--max-thoughts 1", [end(1, solution="5")])
+    at_the_limit = command("--resume --max-thoughts 2", [end(2, "A Major Error.", changes=[("5", "6")])])
+    assert "not checked: it speaks of a Major Error" in at_the_limit.out
+    assert f"{FINAL}6\n" in command("--resume", [end(3)]).out
+
+
 @pytest.mark.parametrize("reason, replies", AT_THE_LIMIT.items())
 def test_at_the_limit_it_is_taken_and_said_also_when_it_is_shown(command, reason, replies):
     result = command("--max-thoughts 2", replies)
@@ -112,6 +119,7 @@ def test_without_a_solution_the_thinking_behind_the_last_verdict_ends_the_run(co
 
 @pytest.mark.parametrize("thinking", [
     "1. Evaluation of Thought 1: Major Error - it is 41",
+    "Evaluation of Thought 1: Correct, or **Major** error?",
     "Evaluation of Thoughts 1 and 2: Major Error",
     "Evaluation of Thought 1: Correct\nThis was a\nMAJOR error.",
 ])

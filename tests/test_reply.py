@@ -95,6 +95,10 @@ def test_a_reply_without_exactly_two_fences_is_rejected_with_their_number(text, 
     assert "indent the fences" in reason
 
 
+def test_what_stands_behind_the_first_fence_is_quoted():
+    assert "'yaml solution: 42' stands behind" in reject(REPLY.replace("yaml", "yaml solution: 42"))
+
+
 @pytest.mark.parametrize("behind", ["\n\nI hope that helps.", "sh", " ```"])
 def test_what_stands_behind_the_block_is_quoted(behind):
     assert f"'{behind.strip()}' stands behind" in reject(REPLY.rstrip() + behind)

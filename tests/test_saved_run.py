@@ -411,6 +411,7 @@ def test_the_file_is_yaml_in_block_literals_that_a_person_can_read(command, cloc
     "\ufeffx",
     "- a\n\n\n",
     "\tp\n# 2",
+    "\u3000\n p",
     "wide 甲🚄 wide 甲🚄 wide 甲🚄 wide 甲🚄 wide 甲🚄 wide 甲🚄 wide 甲🚄 \\theta",
     "\n  x\n   ",
     "\"quoted\" 'x' \\n\\\n\n",

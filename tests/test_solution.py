@@ -57,6 +57,7 @@ LIKE_MARKERS = " =======\n========\n======\n<<<<<<< HEAD\n> >>>>>>> REPLACE\n===
     ("return 1\n    return 0", "return 1\n\n        return 0"),
     ("\tcc abc a.c", r"\1 \g<0>"),  # no patterns
     ("tri", "ro"),  # a piece of a word
+    ("return 1", "return 2  "),  # as a line break in Markdown
     ("x:", LIKE_MARKERS),
 ])
 def test_a_change_replaces_a_passage_to_the_letter(change, passage, new):

@@ -12,7 +12,7 @@ def format_history(thoughts):
     """All thoughts in full, str, each with what is new in its plan."""
     if not thoughts:
         return "No previous thoughts yet."
-    return "\n--------------------\n".join(format_thought(*step) for step in replay(thoughts))
+    return "\n--------------------\n".join(format_thought(*context) for context in replay(thoughts))
 
 
 def format_thought(thought, plan_before, solution_before):

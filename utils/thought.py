@@ -160,7 +160,7 @@ def delivered_solution(thought, solution_before):
     return solution
 
 
-def final_solution(thoughts):
+def solution_at_end(thoughts):
     """The solution, str, of a run whose last thought concludes, or None."""
     if not thoughts or not concludes(thoughts[-1]):
         return None
@@ -188,7 +188,7 @@ def is_over(thoughts):
 
     Two that conclude in a row do as well, and one without any solution: no other thought would change that.
     """
-    if not final_solution(thoughts):
+    if not solution_at_end(thoughts):
         return False
     *_, last = replay(thoughts)
     is_checked = not why_unchecked(*last)
