@@ -20,7 +20,7 @@ ERASE = "\r" + 19 * " " + "\r"  # as long as "Thought 99: 99999 s"; spaces work 
 INDENT = re.compile(r"\s*((?:[-*+•]|\d+[.)])\s+(\[[^]]*\] )?)?")  # "  ", "  - ", "  12. ", "  - [Done] "
 CODE_FENCE = re.compile(r"\s*([-+] )?```[^`]*$")  # "  ```python", "  + ```"
 WRAPPING = {"replace_whitespace": False, "break_long_words": False, "break_on_hyphens": False}
-SECOND_COLUMN = "\x0b"  # stands behind each wide character while a line is wrapped: textwrap counts it, and may break at it
+SECOND_COLUMN = "\x0b"  # behind each wide character while a line is wrapped: textwrap counts it, and may break at it
 
 
 def is_terminal(stream):
