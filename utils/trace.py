@@ -7,10 +7,10 @@ import textwrap
 
 from utils.plan_format import REMOVED, compare_plans
 from utils.solution import read_changes
-from utils.thought import CORRECT, EVALUATION, MAJOR, MINOR, UNSURE
-from utils.thought import concludes, delivered_solution, is_written_anew, next_step, replay, why_unchecked
+from utils.thought import EVALUATION, UNSURE, concludes, delivered_solution, is_written_anew, next_step, replay
+from utils.thought import why_no_check
 
-VERDICT_STYLES = {CORRECT: "bold", MINOR: "magenta", MAJOR: "red"}
+VERDICT_STYLES = {"Correct": "bold", "Minor Issues": "magenta", "Major Error": "red"}
 
 
 def trace_run(problem, thoughts):
@@ -43,7 +43,7 @@ def trace_thought(thought, plan_before, solution_before):
 
 def trace_end(thought, plan_before, solution_before):
     """Yield the texts of the solution, under a heading that says whether it was checked."""
-    reason = why_unchecked(thought, plan_before, solution_before)
+    reason = why_no_check(thought, plan_before, solution_before)
     name = f"SOLUTION (not checked: {reason})" if reason else "FINAL SOLUTION"
     yield f"\n=== {name} ===", "bold"
     yield delivered_solution(thought, solution_before), "plain"
@@ -77,8 +77,8 @@ def trace_changes(text):
 
 
 def trace_plan(plan, plan_before):
-    for line in compare_plans(plan, plan_before):
-        style = "plain" if line.is_new else "dim"
-        if line.status in (UNSURE, REMOVED):
+    for line, status, is_new in compare_plans(plan, plan_before):
+        style = "plain" if is_new else "dim"
+        if status in (UNSURE, REMOVED):
             style = "magenta"
-        yield f"  {line.text}", style
+        yield f"  {line}", style
