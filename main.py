@@ -19,8 +19,7 @@ try:
     from utils.errors import RunFailed
     from utils.saved_run import FOLDER, SavedRun, latest_path, load_run
     from utils.terminal import LogHandler, is_terminal, print_text, print_trace
-    from utils.thought import add_to_problem, solution_at_end, is_over, replay, solution_so_far
-    from utils.thought import validate_problem, why_unchecked
+    from utils.thought import add_to_problem, is_over, solution_at_end, solution_so_far, validate_problem, why_unchecked
     from utils.trace import trace_run
 except ModuleNotFoundError as error:
     sys.exit(f"{error}: activate the environment, or run pip install -r requirements.txt")
@@ -144,9 +143,9 @@ def act(args, run, node):
 def describe_end(args, run):
     """How the run has ended, in the form that act returns."""
     if solution_at_end(run.thoughts):
-        *_, last = replay(run.thoughts)
-        reason = why_unchecked(*last)
-        return 0, reason and f"The solution of Thought {len(run.thoughts)} is not checked: {reason}."
+        reason = why_unchecked(run.thoughts)
+        message = f"The solution of Thought {len(run.thoughts)} is not checked: {reason}." if reason else ""
+        return 0, message
     if args.show:
         return 1, f"Not finished after {run.length}: the solution is missing or not checked."
     if len(run.thoughts) < args.max_thoughts:
@@ -188,15 +187,15 @@ def command(*words):
 
 
 def options_of_run(args, run):
-    words = []
+    options = []
     if args.model:
-        words += ["--model", args.model]
+        options += ["--model", args.model]
     limit = args.max_thoughts
     if len(run.thoughts) >= limit:
         limit *= 2  # With the same limit, nothing would be thought.
     if limit != MAX_THOUGHTS:
-        words += ["--max-thoughts", limit]
-    return words + [f"--{name}" for name in ("step", "quiet", "verbose") if vars(args)[name]]
+        options += ["--max-thoughts", limit]
+    return options + [f"--{name}" for name in ("step", "quiet", "verbose") if vars(args)[name]]
 
 
 def sum_up(args, run, node):
@@ -204,11 +203,11 @@ def sum_up(args, run, node):
     costs = node.costs
     if args.show:
         costs = [thought["cost"] for thought in run.thoughts if "cost" in thought]
-    thoughts = run.length
+    summary = run.length
     if run.path and not run.unsaved_count:
-        thoughts += f", saved in {run.path}"
+        summary += f", saved in {run.path}"
     if costs:
-        log.info(f"{thoughts}. This took {format_cost(add_costs(costs))}.")
+        log.info(f"{summary}. This took {format_cost(add_costs(costs))}.")
 
 
 # The process

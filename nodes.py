@@ -14,8 +14,8 @@ from utils.history import format_history
 from utils.plan_format import format_plan_for_prompt
 from utils.reply_format import read_reply
 from utils.terminal import print_trace, status_line
-from utils.thought import concludes, evaluates_the_one_before, solution_at_end, is_over, next_step, open_steps
-from utils.thought import solution_so_far, validate_problem
+from utils.thought import concludes, is_over, lacks_verdict, next_step, open_steps, solution_at_end, solution_so_far
+from utils.thought import validate_problem
 from utils.trace import trace_thought
 
 # What every prompt begins with. Edit any sentence: this is plain text, and only three double quotes in a row end it.
@@ -232,19 +232,18 @@ class ChainOfThoughtNode(Node):
         number = prep_res["current_thought_number"]
         plan_before = prep_res["last_plan_structure"]
         solution_before = prep_res["solution_text"]
-        is_last_allowed = prep_res["is_last_allowed"]
-        costs_before = len(self.costs)
+        first_cost = len(self.costs)
         rejection = None
         for attempt in range(1, TRIES + 1):
             reply = self.ask(prep_res, attempt, rejection)
-            cost = add_costs(self.costs[costs_before:])
+            cost = add_costs(self.costs[first_cost:])
             try:
-                thought = read_reply(reply, number, plan_before, solution_before, is_last_allowed)
+                thought = read_reply(reply, number, plan_before, solution_before, prep_res["is_last_allowed"])
             except InvalidThought as error:
                 rejection = Rejection(reply, str(error))
                 log.warning(f"Thought {number}: reply {attempt} of {TRIES} was rejected: {error}.")
             else:
-                return {"thought_number": number, "cost": cost, **thought}
+                return {"thought_number": number, "cost": cost, **thought}  # in the order of a saved run
         raise RunFailed(describe_failure(number, rejection, cost))
 
     def ask(self, prep_res, attempt, rejection):
@@ -284,7 +283,7 @@ class Rejection(typing.NamedTuple):
 def warn_if_not_evaluated(thought):
     """Log that a thought has no verdict on the one before. (Of one that concludes, the trace says so.)"""
     number = thought["thought_number"]
-    if number > 1 and not evaluates_the_one_before(thought) and not concludes(thought):
+    if lacks_verdict(thought) and not concludes(thought):
         log.warning(f'Thought {number} has no verdict such as "Evaluation of Thought {number - 1}: Correct".')
 
 

@@ -12,9 +12,6 @@ from utils.errors import InvalidThought, quote
 # All but tabs and line feeds, with what YAML takes for a line break ("\u2028") or cannot hold ("\ud800").
 CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
-# Plain values that mean "not given".
-NULLS = ("~", "null", "Null", "NULL", "None")
-
 TEXT_RULE = (
     "a text is a block literal (|-), and all its lines are indented by spaces, deeper than its key, none less than the"
     " first"
@@ -60,7 +57,8 @@ def check_tokens(text):
         start = token.start_mark.index
         dropped = text[end:start].strip()
         if dropped:  # such as a comment: between two tokens stands nothing but white space
-            refuse(line_at(text, text.index(dropped, end)), f"YAML would drop {quote(dropped)}; take it out, or put it in a text: {TEXT_RULE}")
+            line = line_at(text, text.index(dropped, end))
+            refuse(line, f"YAML would drop {quote(dropped)}; take it out, or put it in a text: {TEXT_RULE}")
         end = token.end_mark.index
         line = token.start_mark.line + 1
         written = text[start:end]
@@ -81,19 +79,19 @@ def check_literal(written, line, column):
     An odd number is a slip in the first line, which would shift all others. column: that of the key.
     """
     sign, *lines = written.split("\n")
-    digit = sign.strip("|+- ")  # of "|2-", before a text whose first line is deeper than the others
-    if digit and not digit.isdecimal():
-        refuse(line, f"YAML would drop {quote(digit)}; write the text below its sign")
+    rest = sign.strip("|+- ")  # The 2 of "|2-", before a text whose first line is deeper than the others, may stand.
+    if rest and not rest.isdecimal():
+        refuse(line, f"YAML would drop {quote(rest)}; write the text below its sign")
     first = next((text for text in lines if text.strip(" ")), "")
     margin = len(first) - len(first.lstrip(" "))
-    depth = int(digit or margin - column)
+    depth = int(rest or margin - column)
     if first and depth % 2:
         rule = "indent all its lines by two spaces more than its key"
         refuse(line + 1 + lines.index(first), f"{quote(first)} begins a text: {rule}")
 
 
 def is_to_the_letter(token, written):
-    """Whether YAML takes a token as it is written: a value, quoted or not, or one of the few signs that may stand here."""
+    """Whether YAML takes a token as it is written: a value, quoted or not, or one of the few signs that may stand."""
     if not isinstance(token, yaml.ScalarToken):
         return written in ("", ":", "-", "[", "]")
     quotes = token.style or ""
@@ -132,10 +130,10 @@ def read_mapping(node, readers, required_keys, name):
 
 
 def is_blank(node):
-    """Whether a node says nothing: it is a null or a blank text."""
+    """Whether a node says nothing: it is a plain null or a blank text."""
     if not isinstance(node, yaml.ScalarNode):
         return False
-    is_null = node.style is None and node.value in NULLS
+    is_null = node.style is None and node.value in ("~", "null", "Null", "NULL", "None")
     return is_null or not node.value.strip()
 
 

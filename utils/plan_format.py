@@ -13,20 +13,12 @@ class PlacedStep(typing.NamedTuple):
     path: tuple
 
 
-class PlanLine(typing.NamedTuple):
-    """A line of a plan; the status of its step, or REMOVED; and whether the plan before did not have it there."""
-
-    text: str
-    status: str
-    is_new: bool
-
-
-def format_plan(plan, plan_before=()):
+def format_plan(plan, plan_before):
     """A plan, a str of lines like "- [Done] description: result" and "- [Pending] description (mark)".
 
     plan: a list of steps as in utils/thought.py; plan_before: another, of which no line is repeated.
     """
-    return "\n".join(line.text for line in compare_plans(plan, plan_before) if line.is_new)
+    return "\n".join(line for line, _, is_new in compare_plans(plan, plan_before) if is_new)
 
 
 def format_plan_for_prompt(plan):
@@ -35,14 +27,18 @@ def format_plan_for_prompt(plan):
 
 
 def compare_plans(plan, plan_before):
-    """Yield the lines of a plan, each a PlanLine, and behind them one for each step of the plan before that is gone."""
+    """Yield the lines of a plan, and behind them one for each step of the plan before that is gone.
+
+    Each is (line, status, is_new): str; the status of its step, or REMOVED; whether the plan before had no such line
+    below the same parents.
+    """
     lines_before = {(full_line(step), path) for step, path in walk(plan_before)}
     for step, path in walk(plan):
         line = full_line(step)
         is_new = (line, path) not in lines_before
-        yield PlanLine(indent(line, path), step["status"], is_new)
+        yield indent(line, path), step["status"], is_new
     for name in removed_steps(plan, plan_before):
-        yield PlanLine(f"- {REMOVED}: {name}", REMOVED, is_new=True)
+        yield f"- {REMOVED}: {name}", REMOVED, True
 
 
 def removed_steps(plan, plan_before):

@@ -63,11 +63,11 @@ def find_thought(text):
         refuse_block(f"{quote(early[0])} stands before the block")
     if behind.lstrip("`").strip():
         refuse_block(f"{quote(behind)} stands behind the block")
-    lines_before = text.count("\n") - f"{block}{behind}".count("\n")
-    fence, _, yaml = block.rstrip("\n").partition("\n")
-    if len(fence.split()) > 1:
-        refuse_block(f"{quote(fence)} stands behind the first fence")
-    return "\n" * lines_before + "\n" + yaml
+    language, _, yaml = block.partition("\n")
+    if len(language.split()) > 1:
+        refuse_block(f"{quote(language)} stands behind the first fence")
+    lines_above = text.count("\n") - (yaml + behind).count("\n")
+    return "\n" * lines_above + yaml.rstrip("\n")
 
 
 def refuse_block(fault):

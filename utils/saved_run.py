@@ -221,7 +221,8 @@ def create_file(path, content):
 def replace_file(path, content):
     """Write a file anew as a whole, or leave it as it is. It keeps its mode, and a link to it stays one."""
     target = path.resolve()
-    descriptor, temporary = tempfile.mkstemp(".tmp", ".", target.parent)  # Only its owner can read it.
+    # Only its owner can read it.
+    descriptor, temporary = tempfile.mkstemp(suffix=".tmp", prefix=".", dir=target.parent)
     try:
         write_to_disk(open(descriptor, "wb"), content)
         shutil.copymode(target, temporary)

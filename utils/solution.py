@@ -20,11 +20,6 @@ REPLACE = r">>>>>>>(?: REPLACE)?[^\S\n]*\n"
 PART = rf"((?:(?!{SEARCH}|{DIVIDER}|{REPLACE}).*\n)*)"  # any lines but markers
 BLOCK = re.compile(rf"^{SEARCH}{PART}{DIVIDER}{PART}{REPLACE}", re.MULTILINE)
 
-FAULTY_BLOCKS = (
-    "each block of solution_changes has the markers <<<<<<< SEARCH, ======= and >>>>>>> REPLACE, each on a line of its"
-    " own, the last block too, and nothing stands between blocks; where that is hard, write solution whole"
-)
-
 
 def read_changes(text):
     """The changes in a text of blocks: [(passage, new), ...], all of them str. Raises InvalidThought."""
@@ -33,7 +28,9 @@ def read_changes(text):
     outside = BLOCK.sub("", lines)
     has_empty_block = any(not (passage + new).strip() for passage, new in changes)
     if not changes or outside.strip() or has_empty_block:
-        raise InvalidThought(FAULTY_BLOCKS)
+        rule = "each on a line of its own, the last block too, and nothing stands between blocks"
+        markers = f"the markers <<<<<<< SEARCH, ======= and >>>>>>> REPLACE, {rule}"
+        raise InvalidThought(f"each block of solution_changes has {markers}; where that is hard, write solution whole")
     return changes
 
 

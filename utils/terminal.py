@@ -20,7 +20,7 @@ ERASE = "\r" + 19 * " " + "\r"  # as long as "Thought 99: 99999 s"; spaces work 
 INDENT = re.compile(r"\s*((?:[-*+•]|\d+[.)])\s+(\[[^]]*\] )?)?")  # "  ", "  - ", "  12. ", "  - [Done] "
 CODE_FENCE = re.compile(r"\s*([-+] )?```[^`]*$")  # "  ```python", "  + ```"
 WRAPPING = {"replace_whitespace": False, "break_long_words": False, "break_on_hyphens": False}
-SECOND_COLUMN = "\x0b"  # stands behind each wide character while a line is wrapped: textwrap counts it, and may break at it
+SECOND_COLUMN = "\x0b"  # behind each wide character while a line is wrapped: textwrap counts it, and may break at it
 
 
 def is_terminal(stream):
@@ -38,22 +38,23 @@ def print_text(text):
         print(text.encode("ascii", "replace").decode(), flush=True)
 
 
-def print_trace(lines):
-    """Print lines of the trace, (line, style): on a terminal wrapped and styled, elsewhere not."""
-    texts = lay_out(lines) if is_terminal(sys.stdout) else (line for line, _ in lines)
-    for text in texts:
-        print_text(text)
+def print_trace(texts):
+    """Print texts of the trace, (text, style): on a terminal wrapped and styled, elsewhere not."""
+    lines = lay_out(texts) if is_terminal(sys.stdout) else (text for text, _ in texts)
+    for line in lines:
+        print_text(line)
 
 
-def lay_out(lines):
-    """Yield the lines for a terminal: wrapped, except in code, and in their styles, if these are wanted."""
+def lay_out(texts):
+    """Yield the lines of texts for a terminal: wrapped, except in code, and in their styles, if these are wanted."""
     is_code = False
-    for line, style in lines:
-        pieces = [line] if is_code else wrap_line(line)
-        if CODE_FENCE.match(line):
-            is_code = not is_code
-        for piece in pieces:
-            yield add_style(piece, style)
+    for text, style in texts:
+        for line in text.split("\n"):
+            pieces = [line] if is_code else wrap_line(line)
+            if CODE_FENCE.match(line):
+                is_code = not is_code
+            for piece in pieces:
+                yield add_style(piece, style)
 
 
 def wrap_line(line):

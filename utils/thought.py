@@ -17,12 +17,12 @@ from utils.plan_format import one_line, walk
 from utils.solution import apply_changes
 
 PENDING, DONE, UNSURE = STATUSES = ("Pending", "Done", "Verification Needed")
-CORRECT, MINOR, MAJOR = VERDICTS = ("Correct", "Minor Issues", "Major Error")
 
-# "Evaluation of Thought 2: Correct - ...", "1. EVALUATION of **Thought 2** -- major error", "evaluation_of_thought_2: correct"
+# "Evaluation of Thought 2: Correct - ...", "1. EVALUATION of **Thought 2** -- major error",
+# "evaluation_of_thought_2: correct"
 GAP = r"(?:[^\w\n]|_)+"
 EVALUATION = re.compile(
-    rf"evaluation{GAP}of{GAP}thought{GAP}(\d{{1,9}}){GAP}({'|'.join(VERDICTS)})(?![^\W_])", re.IGNORECASE
+    rf"evaluation{GAP}of{GAP}thought{GAP}(\d{{1,9}}){GAP}(Correct|Minor Issues|Major Error)(?![^\W_])", re.IGNORECASE
 )
 
 # "Conclusion", "3. **Conclusion**", "Conclusion: check it", but not "Step 3: Conclusion" or "Conclusion of part (a)"
@@ -58,7 +58,7 @@ def concludes(thought):
 
 
 def complete_plan(plan, plan_before):
-    """Give the steps of a plan what they had in the plan before and leave out.
+    """Give the steps of a plan what they had in the plan before and leave out now.
 
     A step is the one with its description below the same parents or else the only one left with its description.
     """
@@ -71,12 +71,12 @@ def complete_plan(plan, plan_before):
             complete_step(step, same[0].step)
         else:
             moved.append((step, path))
-    kept = [path for _, path in walk(plan)]  # with the sub-steps that came with their step
+    present = [path for _, path in walk(plan)]  # with the sub-steps that came with their step
     for step, path in moved:
-        same = [old for old in left if old.path[-1] == path[-1] and old.path not in kept]
-        if len(same) == 1:
-            left.remove(same[0])
-            complete_step(step, same[0].step)
+        namesakes = [old for old in left if old.path[-1] == path[-1] and old.path not in present]
+        if len(namesakes) == 1:
+            left.remove(namesakes[0])
+            complete_step(step, namesakes[0].step)
 
 
 def complete_step(step, before):
@@ -99,8 +99,10 @@ def evaluated_thoughts(thought):
     return {int(number) for number, _ in EVALUATION.findall(thought["current_thinking"])}
 
 
-def evaluates_the_one_before(thought):
-    return thought["thought_number"] - 1 in evaluated_thoughts(thought)
+def lacks_verdict(thought):
+    """Whether a thought after the first has no verdict on the one before it."""
+    number = thought["thought_number"]
+    return number > 1 and number - 1 not in evaluated_thoughts(thought)
 
 
 def speaks_of_major_error(thought):
@@ -167,14 +169,14 @@ def solution_at_end(thoughts):
     return delivered_solution(thoughts[-1], solution_so_far(thoughts[:-1]))
 
 
-def why_unchecked(thought, plan_before, solution_before):
+def why_no_check(thought, plan_before, solution_before):
     """Why a thought that concludes is no check of the solution, str: "" if it is one."""
     still_open = open_steps(plan_before[:-1])  # The Conclusion, with its sub-steps, is the check itself.
     if not solution_before:
         return "no solution stood before it"
     if still_open:
         return f"{quote(still_open[0]['description'])} was still open before it"
-    if not evaluates_the_one_before(thought):
+    if lacks_verdict(thought):
         return f"it has no verdict on Thought {thought['thought_number'] - 1}"
     if is_written_anew(thought, solution_before):
         return "it writes the solution anew"
@@ -183,15 +185,21 @@ def why_unchecked(thought, plan_before, solution_before):
     return ""
 
 
+def why_unchecked(thoughts):
+    """Why the solution at the end of a run, whose last thought concludes, is not checked, str: "" if it is."""
+    *_, last = replay(thoughts)
+    return why_no_check(*last)
+
+
 def is_over(thoughts):
     """Whether the last of the thoughts ends the run: it concludes, and has checked the solution.
 
-    Two that conclude in a row do as well, and one without any solution: no other thought would change that.
+    The second of two that conclude in a row does as well, if it speaks of no Major Error, and one in a run where no
+    thought has written a solution: no other thought would change that.
     """
     if not solution_at_end(thoughts):
         return False
-    *_, last = replay(thoughts)
-    is_checked = not why_unchecked(*last)
+    is_checked = not why_unchecked(thoughts)
     is_second = len(thoughts) > 1 and concludes(thoughts[-2]) and not speaks_of_major_error(thoughts[-1])
     return is_checked or is_second or solution_so_far(thoughts) is None
 
@@ -255,10 +263,12 @@ def read_thought(node, readers, number, plan_before, solution_before):
 
 
 def check_evaluations(thought):
-    """A thought that evaluates a later one, and not the one before it: one was taken out by hand before it."""
-    number = thought["thought_number"]
+    """A thought that evaluates itself or a later one evaluates the one before it, too.
+
+    Else its number is not the one that it was written with: one before it was taken out by hand.
+    """
     latest = max(evaluated_thoughts(thought), default=0)
-    if latest >= number > 1 and not evaluates_the_one_before(thought):
+    if latest >= thought["thought_number"] and lacks_verdict(thought):
         raise MisplacedThought(f"it evaluates Thought {latest}, which does not come before it")
 
 
@@ -287,7 +297,7 @@ def check_solution(thought, solution_before):
         raise InvalidThought(f"it ends the run without a solution; {rule}")
 
 
-# What a user says
+# What a user adds
 
 
 def validate_problem(text):
