@@ -13,7 +13,7 @@ class PlacedStep(typing.NamedTuple):
     path: tuple
 
 
-def format_plan(plan, plan_before):
+def format_plan(plan, plan_before=()):
     """A plan, a str of lines like "- [Done] description: result" and "- [Pending] description (mark)".
 
     plan: a list of steps as in utils/thought.py; plan_before: another, of which no line is repeated.

@@ -63,20 +63,30 @@ def complete_plan(plan, plan_before):
     A step is the one with its description below the same parents or else the only one left with its description.
     """
     left = list(walk(plan_before))
-    moved = []
-    for step, path in list(walk(plan)):
-        same = [old for old in left if old.path == path]
-        if same:
-            left.remove(same[0])
-            complete_step(step, same[0].step)
-        else:
-            moved.append((step, path))
-    present = [path for _, path in walk(plan)]  # with the sub-steps that came with their step
-    for step, path in moved:
-        namesakes = [old for old in left if old.path[-1] == path[-1] and old.path not in present]
+    for step in complete_in_place(plan, left):
+        name = one_line(step["description"])
+        namesakes = [old for old in left if old.path[-1] == name]
         if len(namesakes) == 1:
             left.remove(namesakes[0])
             complete_step(step, namesakes[0].step)
+
+
+def complete_in_place(steps, left, parents=()):
+    """Complete the steps that stand below the same parents as before, and take those out of left. Returns the others.
+
+    left: the steps of the plan before, as walk yields them.
+    """
+    others = []
+    for step in steps:
+        path = (*parents, one_line(step["description"]))
+        twins = [old for old in left if old.path == path]
+        if twins:
+            left.remove(twins[0])
+            complete_step(step, twins[0].step)
+        else:
+            others.append(step)
+        others += complete_in_place(step.get("sub_steps", []), left, path)  # The sub-steps it has kept are among them.
+    return others
 
 
 def complete_step(step, before):
@@ -314,6 +324,7 @@ def add_to_problem(shared, text):
 
     It becomes a part of the problem. Where a solution stands, or the run is over, it becomes a step as well.
     """
+    validate_problem(text)
     thoughts = shared.setdefault("thoughts", [])
     if thoughts:
         rule = "it overrides the rest; no thought written before it is judged by it"
