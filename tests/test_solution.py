@@ -348,7 +348,8 @@ def test_a_new_step_takes_nothing_from_one_that_is_still_there(last_plan):
 
 @pytest.mark.parametrize("now", [["[Done] Check"], ["[Done] Group", "  [Done] Check"]])
 def test_of_two_steps_with_the_same_description_each_keeps_its_own_result_also_if_one_is_moved(last_plan, now):
-    first = reply(1, plan=["[Done] Check", "[Done] Check", "[Pending] Conclusion"], results={"Check": "no. %d"}) % (1, 2)
+    first = reply(1, plan=["[Done] Check", "[Done] Check", "[Pending] Conclusion"], results={"Check": "no. %d"})
+    first %= 1, 2
     check, other, _ = last_plan(first, reply(2, plan=["[Done] Check", *now, "[Pending] Conclusion"]))
     assert check["result"] == "no. 1"
     assert "no. 2" in str(other)
