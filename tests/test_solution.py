@@ -69,7 +69,6 @@ def test_a_change_replaces_a_passage_to_the_letter(change, passage, new):
     ("- b", "\n- b", "a\n\n- b\n\nc"),
     ("- b\n", "- b", "a\n- b\nc"),
     ("- b\n", "", "a\nc"),
-    ("", "\nd", "a\n- b\n\nc\n\n\nd"),
 ])
 def test_empty_lines_at_the_edges_of_a_part_are_taken_to_the_letter(change, passage, new, result):
     assert change("a\n- b\n\nc", (passage, new)) == result
@@ -82,6 +81,13 @@ def test_changes_apply_in_order(change):
 def test_a_change_without_a_passage_adds_a_paragraph_at_the_end(change):
     added = [("", "  Two.\nThree."), ("", "Four.")]
     assert change("One.", *added) == "One.\n\n  Two.\nThree.\n\nFour."
+
+
+def test_what_is_added_has_no_empty_lines_at_its_edges_neither_in_the_solution_nor_in_the_trace(run):
+    changes = [("", "\n\n  d\n\ne\n\n"), ("", "f")]
+    out = run(replies=[reply(1, solution="a b c"), reply(2, changes=changes), end(3)]).out
+    assert "\n\nChanges to the Solution:\n  +   d\n  +\n  + e\n  + f\n\n" in out
+    assert "=== FINAL SOLUTION ===\na b c\n\n  d\n\ne\n\nf\n====" in out
 
 
 def test_a_change_can_begin_the_solution(think):
@@ -156,6 +162,8 @@ def test_faulty_blocks_are_rejected_with_the_three_markers_or_to_write_the_solut
     ("x\n= 2", "x\n", 0),
     ("x\n\n= 2", "x\n= 2", 0),
     ("x = 2, then x = 25", "x = 2", 2),
+    ("1 + 1 + 1", "1 + 1", 2),
+    ("a\na \na", "a\na", 2),
 ])
 def test_a_passage_that_is_not_there_once_is_rejected(reject, solution, passage, times):
     err = reject(reply(2, changes=[(passage, "y")]), solution=solution)

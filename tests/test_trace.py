@@ -131,6 +131,13 @@ def test_a_step_that_is_gone_stands_at_the_end_of_the_plan_in_the_next_prompt_to
         assert re.findall("- removed: (.*)", behind_plan) == gone
 
 
+def test_a_line_that_stands_in_a_plan_once_more_is_new_in_the_next_prompt(run):
+    first = reply(1, plan=["[Done] Check", "[Pending] Conclusion"])
+    second = reply(2, plan=["[Done] Check", "[Done] Check", "[Pending] Conclusion"])
+    prompt = run(replies=[first, second]).prompts[2]
+    assert "(what changed):\n    - [Done] Check\n\n" in prompt
+
+
 SHOWN_CHANGES = """
   -     b
   -

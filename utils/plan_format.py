@@ -30,12 +30,13 @@ def compare_plans(plan, plan_before):
     """Yield the lines of a plan, and behind them one for each step of the plan before that is gone.
 
     Each is (line, status, is_new): str; the status of its step, or REMOVED; whether the plan before had no such line
-    below the same parents.
+    below the same parents, or has had it for another step.
     """
-    lines_before = {(full_line(step), path) for step, path in walk(plan_before)}
+    left = collections.Counter((full_line(step), path) for step, path in walk(plan_before))
     for step, path in walk(plan):
         line = full_line(step)
-        is_new = (line, path) not in lines_before
+        is_new = left[line, path] < 1
+        left[line, path] -= 1
         yield indent(line, path), step["status"], is_new
     for name in removed_steps(plan, plan_before):
         yield f"- {REMOVED}: {name}", REMOVED, True

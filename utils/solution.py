@@ -24,7 +24,7 @@ BLOCK = re.compile(rf"^{SEARCH}{PART}{DIVIDER}{PART}{REPLACE}", re.MULTILINE)
 def read_changes(text):
     """The changes in a text of blocks: [(passage, new), ...], all of them str. Raises InvalidThought."""
     lines = f"{text}\n"
-    changes = [(passage.removesuffix("\n"), new.removesuffix("\n")) for passage, new in BLOCK.findall(lines)]
+    changes = [read_change(passage, new) for passage, new in BLOCK.findall(lines)]
     outside = BLOCK.sub("", lines)
     has_empty_block = any(not (passage + new).strip() for passage, new in changes)
     if not changes or outside.strip() or has_empty_block:
@@ -32,6 +32,13 @@ def read_changes(text):
         markers = f"the markers <<<<<<< SEARCH, ======= and >>>>>>> REPLACE, {rule}"
         raise InvalidThought(f"each block of solution_changes has {markers}; where that is hard, write solution whole")
     return changes
+
+
+def read_change(passage, new):
+    """The two parts of a block without their last line breaks; what is added, without the empty lines at its edges."""
+    if not passage.strip():
+        return "", trim(new)
+    return passage.removesuffix("\n"), new.removesuffix("\n")
 
 
 def apply_changes(solution, text):
@@ -42,16 +49,17 @@ def apply_changes(solution, text):
 
 
 def apply_change(solution, passage, new):
-    """The solution with `new` in the place of the passage, or added at its end if the passage is blank. All are str.
+    """The solution with `new` in the place of the passage, or added at its end if there is none. All are str.
 
     Raises InvalidThought unless the passage occurs exactly once.
     """
-    if not passage.strip():
+    if not passage:
         return trim(f"{solution}\n\n{new}")
-    places = list(re.finditer(passage_pattern(passage), solution, re.MULTILINE))
+    pattern = f"(?=({passage_pattern(passage)}))"  # It takes no text, so places that overlap are two.
+    places = list(re.finditer(pattern, solution, re.MULTILINE))
     if len(places) != 1:
         raise InvalidThought(f"the passage {quote(passage)} occurs {len(places)} times in the solution, not once")
-    start, end = places[0].span()
+    start, end = places[0].span(1)
     before, behind = solution[:start], solution[end:]
     if not new.strip():
         return join_without_gap(before, behind)
