@@ -1,5 +1,6 @@
 """What goes wrong between the program and the model: the run goes on, or ends with one line that says what to do."""
 
+import pathlib
 import sys
 from unittest.mock import Mock
 
@@ -138,7 +139,7 @@ def fail(serve, run):
     "answer, texts",
     [
         (error(401, "Incorrect key: sk-l***al."), ["Incorrect key: sk-l***al.", "OPENAI_API_KEY"]),
-        (error(404, "No model x."), ["No model x.", "--model", "OPENAI_MODEL", "OPENAI_BASE_URL"]),
+        (error(404, "No model x."), ["No model x.", "--model", "OPENAI_MODEL", "OPENAI_BASE_URL", "/v1"]),
         (json_answer({"detail": "Kein Modell für x."}, 422), ["422", "Kein Modell für x."]),
         (json_answer({"error": "Gone."}, 410), ["410", "Gone."]),
     ],
@@ -314,6 +315,16 @@ def test_a_package_that_a_proxy_needs_is_named(refuse, monkeypatch):
 
 
 # The call on its own, and a bug
+
+
+def test_a_client_that_is_broken_is_shown_with_its_traceback(run, monkeypatch):
+    pathlib.Path("openai.py").write_text("raise OSError('It is broken.')")
+    monkeypatch.delitem(sys.modules, "openai")
+    monkeypatch.syspath_prepend(".")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-local")
+    err = run().err
+    assert err.count("Traceback") == 1
+    assert "OSError: It is broken." in err
 
 
 def test_the_call_tried_in_the_folder_of_the_project_answers_or_fails_in_one_line(serve, monkeypatch):

@@ -14,7 +14,7 @@ DEFAULT_MODEL = "gpt-6-luna"
 # What to check, by the status of an answer.
 ADVICE = {
     401: " Check OPENAI_API_KEY.",
-    404: " Check --model, OPENAI_MODEL and OPENAI_BASE_URL.",
+    404: " Check --model, OPENAI_MODEL and OPENAI_BASE_URL, which often ends with /v1.",
 }
 
 NO_COMPLETION = "answered, but sent no completion"
@@ -50,7 +50,9 @@ def send(prompt, model):
     """The client's completion for a prompt, or what else it makes of the server's answer. Raises RunFailed."""
     try:
         import openai  # Not at the top: it takes half a second, for which --help and --show need not wait.
-
+    except ImportError as error:
+        raise RunFailed(f"{error}: activate the environment, or run pip install -r requirements.txt.") from None
+    try:
         client = openai.OpenAI(
             api_key=os.environ.get("OPENAI_API_KEY") or "none",
             base_url=base_url(),
@@ -58,8 +60,8 @@ def send(prompt, model):
             max_retries=4,
         )
         return client.chat.completions.create(model=model, messages=[{"role": "user", "content": prompt}])
-    except ImportError as error:  # The client is not there, or names a package that a proxy needs.
-        failure = f"{error}: activate the environment, or run pip install -r requirements.txt."
+    except ImportError as error:  # It names a package that a proxy needs, and how to install it.
+        failure = str(error)
     except openai.APIStatusError as error:
         failure = describe_error(error)
     except openai.APIConnectionError as error:

@@ -29,7 +29,8 @@ def load_yaml(text):
     except yaml.MarkedYAMLError as error:
         is_open_quote = error.context == "while scanning a quoted scalar"
         mark = error.context_mark if is_open_quote else error.problem_mark
-        refuse(mark.line + 1, f"here or above, YAML cannot read what is meant; {TEXT_RULE}")
+        place = "at a tab" if text.startswith("\t", mark.index) else "here or above"
+        refuse(mark.line + 1, f"{place}, YAML cannot read what is meant; {TEXT_RULE}")
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError):  # such as for "\UFFFFFFFF" in double quotes
         raise InvalidThought(f"YAML cannot read what is meant; {TEXT_RULE}") from None
     if node is None:
@@ -79,12 +80,14 @@ def check_literal(written, line, column):
     An odd number is a slip in the first line, which would shift all others. column: that of the key.
     """
     sign, *lines = written.split("\n")
-    rest = sign.strip("|+- ")  # The 2 of "|2-", before a text whose first line is deeper than the others, may stand.
+    rest = sign.strip("|+- ")  # The 2 of "|2-" may stand: it says itself how deep the text is.
     if rest and not rest.isdecimal():
         refuse(line, f"YAML would drop {quote(rest)}; write the text below its sign")
     first = next((text for text in lines if text.strip(" ")), "")
     margin = len(first) - len(first.lstrip(" "))
-    depth = int(rest or margin - column)
+    depth = margin - column
+    if rest:
+        depth = int(rest)
     if first and depth % 2:
         rule = "indent all its lines by two spaces more than its key"
         refuse(line + 1 + lines.index(first), f"{quote(first)} begins a text: {rule}")
@@ -93,7 +96,7 @@ def check_literal(written, line, column):
 def is_to_the_letter(token, written):
     """Whether YAML takes a token as it is written: a value, quoted or not, or one of the few signs that may stand."""
     if not isinstance(token, yaml.ScalarToken):
-        return written in ("", ":", "-", "[", "]")
+        return written in ("", ":", "-", "[", "]")  # The last two are for an empty list, []; no comma may stand.
     quotes = token.style or ""
     return written == quotes + token.value + quotes
 
@@ -120,7 +123,7 @@ def read_mapping(node, readers, required_keys, name):
         if key not in readers:
             refuse_node(key_node, f"{quote(key)} is not a key here: {rule}")
         if key in nodes:
-            refuse_node(key_node, f"the key {quote(key)} of {name} is given twice; the next item begins with `- `")
+            refuse_node(key_node, f"the key {quote(key)} of {name} is given twice")
         nodes[key] = value_node
     given = [key for key in readers if key in nodes and not is_blank(nodes[key])]
     for key in required_keys:
