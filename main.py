@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import errno
 import functools
 import io
 import logging
@@ -16,10 +17,11 @@ try:
     from nodes import MAX_THOUGHTS, ChainOfThoughtNode, build_prompt, format_turn
     from utils.call_llm import DEFAULT_MODEL, call_llm as call_openai
     from utils.cost import add_costs, format_cost, format_count
-    from utils.errors import RunFailed
+    from utils.errors import OutputFailed, RunFailed
+    from utils.problem import add_to_problem, validate_problem
     from utils.saved_run import FOLDER, SavedRun, latest_path, load_run
     from utils.terminal import LogHandler, is_terminal, print_text, print_trace
-    from utils.thought import add_to_problem, is_over, solution_at_end, solution_so_far, validate_problem, why_unchecked
+    from utils.thought import delivered_solution, is_solved, solution_so_far, why_unchecked
     from utils.trace import trace_run
 except ModuleNotFoundError as error:
     sys.exit(f"{error}: activate the environment, or run pip install -r requirements.txt")
@@ -59,9 +61,11 @@ def main(argv=None, call_llm=None):
         status, message = 1, str(failure)
     except KeyboardInterrupt:
         status, message = 130, "Interrupted."
-    except BrokenPipeError:  # as behind `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python would try once more as it exits.
-        status, message = 1, "" if args.show else "The output was closed."
+    except OutputFailed as failure:
+        sys.stdout = None  # Python would try to write the rest as it exits.
+        if args.show and failure.errno == errno.EPIPE:  # as behind `--show | head`
+            return 1
+        status, message = 1, f"Standard output cannot be written: {failure.strerror}."
     except Exception:
         status, message = 1, f"{traceback.format_exc()}This exception ended the run."
     return finish(args, run, node, status, message)
@@ -103,7 +107,7 @@ def load_run_to_continue(args):
     if args.add:
         add_to_problem(run.shared, "\n\n".join(args.add))
         return SavedRun(run.shared, run.model)  # a run of its own
-    if is_over(run.thoughts):
+    if is_solved(run.thoughts):
         raise RunFailed(f"{path} is solved: use --show, --add TEXT or --after {len(run.thoughts) - 1}.")
     return run
 
@@ -128,11 +132,12 @@ def act(args, run, node):
         return 0, ""
     with contextlib.redirect_stdout(io.StringIO() if args.quiet else sys.stdout):
         if not args.step or not run.thoughts:
-            print_trace(trace_run(run.shared["problem"], run.thoughts))
+            for texts in trace_run(run.shared["problem"], run.thoughts):
+                print_trace(texts)
         if not args.show:
             thinking = node if args.step else create_chain_of_thought_flow(node)
             thinking.run(run.shared)
-    solution = solution_at_end(run.thoughts)
+    solution = delivered_solution(run.thoughts)
     if args.show:
         solution = solution or solution_so_far(run.thoughts)
     if args.quiet and solution:
@@ -142,13 +147,13 @@ def act(args, run, node):
 
 def describe_end(args, run):
     """How the run has ended, in the form that act returns."""
-    if solution_at_end(run.thoughts):
+    if delivered_solution(run.thoughts):
         reason = why_unchecked(run.thoughts)
         message = f"The solution of Thought {len(run.thoughts)} is not checked: {reason}." if reason else ""
         return 0, message
     if args.show:
-        return 1, f"Not finished after {run.length}: the solution is missing or not checked."
-    if len(run.thoughts) < args.max_thoughts:
+        return 1, f"Not finished after {run.length}."
+    if len(run.thoughts) < args.max_thoughts:  # --step has stopped it.
         return 0, f"Stopped after {run.length}."
     message = f"The limit of {run.length} is reached."
     if solution_so_far(run.thoughts) and not run.unsaved_count:
@@ -177,7 +182,7 @@ def how_to_go_on(args, run):
     """A command that can be pasted, or "" for a run that was only looked at."""
     if args.show or not run.path:
         return ""
-    if is_over(run.thoughts) and not run.unsaved_count:
+    if is_solved(run.thoughts) and not run.unsaved_count:
         return "To print the run: " + command("--show", run.path)
     return "To continue: " + command("--resume", run.path, *options_of_run(args, run))
 

@@ -3,7 +3,6 @@
 import logging
 import re
 import time
-import typing
 
 from pocketflow import Node
 
@@ -12,10 +11,11 @@ from utils.cost import add_costs, format_cost
 from utils.errors import InvalidThought, RunFailed
 from utils.history import format_history
 from utils.plan_format import format_plan_for_prompt
+from utils.problem import validate_problem
 from utils.reply_format import read_reply
 from utils.terminal import print_trace, status_line
-from utils.thought import concludes, is_over, lacks_verdict, next_step, open_steps, solution_at_end, solution_so_far
-from utils.thought import validate_problem
+from utils.thought import concludes, delivered_solution, is_solved, lacks_verdict, next_step, open_steps
+from utils.thought import solution_so_far, stops
 from utils.trace import trace_thought
 
 # What every prompt begins with. Edit any sentence: this is plain text, and only three double quotes in a row end it.
@@ -27,21 +27,21 @@ executes one step of the plan, and returns the updated plan. You cannot run code
 Evaluate. From Thought 2 on, `current_thinking` begins with a written check of the thought before
 and of what it wrote of the solution. Reread the problem condition by condition; take figures from
 it, not from the thought. Test each result, claim and example in a way that would fail if it were
-wrong: put it back in, derive or count it another way, run code in your head with inputs not tried
-yet, search a text for gaps and hold its new parts against the older ones. For "all", "none" or
-"only one", show in another way that nothing was missed. What two thoughts confirmed in different
-ways needs no third check. Claim no check that is not written out. Then give a verdict on its own
-line: "Evaluation of Thought N: VERDICT - reason". VERDICT is
+wrong: put it back in, derive or count it another way, run code in your head with untried inputs,
+search a text for gaps and hold its new parts against the older ones. For "all", "none" or "only
+one", show in another way that nothing was missed. Claim no check that is not written out; of many
+alike, name those that you made. Say of each flaw whom it hurts and how; the worst decides. Then, on
+its own line: "Evaluation of Thought N: VERDICT - reason". VERDICT is
 - Correct
-- Minor Issues: something is missing or badly put, but nobody who relies on the solution gets a wrong
-  result or comes to harm. Fix it in passing.
-- Major Error: somebody does (a wrong result; code or a plan that fails or does harm on an input that
-  is allowed), however small the fix, in that thought or an older one. Put it right; every step that
-  changes gets its new `result` or is Pending again. Then execute this turn's step, too, if it fits
-  and is not the Conclusion.
+- Major Error: a part of what was asked for is missing and has no step left, or whoever relies on the
+  solution gets a wrong result or comes to harm (also by code or a plan that fails on an allowed
+  input, but for a rare one that the solution warns of), however small the fix, in that thought or
+  an older one. Put it right; every step that changes gets its new `result` or is Pending again.
+  Then execute this turn's step, too, if it fits and is not the Conclusion.
+- Minor Issues: all else. Fix it in passing.
 
-Execute the step that your turn names. Do the work; do not announce it. Name an earlier thought
-instead of repeating it.
+Execute the step that your turn names. Do the work; do not announce it. Run code or a plan in your
+head before its step ends: on empty and extreme input, a second time, after an abort, undone.
 
 Plan. Make as few steps as the problem needs, each as much as one reply can do reliably: an easy
 problem, or a few short questions together, make one step and the Conclusion. No step but the
@@ -53,33 +53,33 @@ reword, split, add or remove open steps.
 
 Doubt. If thinking can settle a doubt, make the step Verification Needed, with its `result` so far
 and a `mark` that says why; the next thought settles it by other means. If thinking cannot (a fact
-is not given or not surely known, a word is ambiguous, code would have to run), make the assumption
-closest to the problem. Mention it, in one sentence and in the solution only, if the user could well
-have meant something else and the answer would change. Mention also what you only remember, if the
-answer depends on it, and a flaw that you left.
+is not given or not sure, a word is ambiguous, code would have to run), make the assumption closest
+to the problem. Mention it, in a sentence and in the solution only, if the user could well have meant
+another that changes the answer. Mention also what you only remember, if the answer depends on it,
+and a flaw that you left.
 
 Solution. `solution` is all that the user sees: the answer first, then as much of the reasoning as
 they need. If they asked for a text (code, a letter), it is that text, then only what they must know
 to use it; such notes do not count towards a length asked for. Write code, the sections of a long
 text and the answers to long questions in order, each with its step, and anything else with the last
 step before the Conclusion. Write nothing out twice: `current_thinking` holds notes (attempts, key
-values, findings), the solution alone the full proof, table, text or code. Write each paragraph as
-one line. That a problem has no answer, several, or a wrong premise is an answer too: show why. Do
-not repair the problem unless asked to.
+values), the solution alone the full proof, table, text or code. Write each paragraph as one line. No
+extras: whatever stands there has to be right. That a problem has no answer, several, or a wrong
+premise is an answer too: show why. Do not repair the problem unless asked to.
 
 Conclude. The last step is always described as `Conclusion`: the check of the whole solution. Change
-only what is wrong or unclear, or asked for and missing. The thought that executes it makes it Done,
-without a `result`, and sets `next_thought_needed` to false; every other sets it to true. After a
-Major Error, or if the solution is written anew, the Conclusion stays Pending for the next thought.
+only what is wrong, unclear or missing. The thought that executes it makes it Done, without a
+`result`, and sets `next_thought_needed` to false; every other sets it to true. After a Major Error,
+or if this thought makes much of the solution new, the Conclusion stays Pending for the next one.
 
-Language. Write in the language of the problem. Only the keys, statuses, `Conclusion` and
-"Evaluation of Thought N: Correct / Minor Issues / Major Error" are English.
+Language. Write in the language of the problem. Only the keys, statuses, `Conclusion`, "Evaluation
+of Thought N" and VERDICT are English.
 
 # Reply format
 
 Reply with one ```yaml block, with both its fences, and nothing else. Every text is a block literal
-(`|-`): nothing in it needs escaping, but all its lines are indented, code fences too. A second
-thought could be:
+(`|-`): nothing in it needs escaping, but all its lines are indented, code fences and markers too. A
+second thought could be:
 
 ```yaml
 current_thinking: |-
@@ -116,13 +116,13 @@ solution: |-
 
 Later thoughts have no key for the solution unless it changes. If most of it does, they write it
 anew, whole, as `solution`; else they change it by blocks, applied in order: each has a passage,
-copied exactly with its indentation, long enough to be unique, and what replaces it. A block without
-a passage adds its text at the end, after an empty line. A last thought could be:
+copied exactly with its indentation, long enough to be unique, and what replaces it, or nothing. A
+block without a passage adds its text at the end, after an empty line. A last thought could be:
 
 ```yaml
 current_thinking: |-
   7 + 5 = 12, 7 · 5 = 35. All pairs were asked for.
-  Evaluation of Thought 3: Minor Issues - it does not say that there is no other pair.
+  Evaluation of Thought 3: Minor Issues - it does not say why there is no other pair.
 planning:
   - description: |-
       Solve
@@ -135,11 +135,11 @@ solution_changes: |-
   <<<<<<< SEARCH
   The numbers are
   =======
-  The only such numbers are
+  The only numbers are
   >>>>>>> REPLACE
   <<<<<<< SEARCH
   =======
-  A quadratic has no third root.
+  A quadratic has two roots.
   >>>>>>> REPLACE
 ```
 """
@@ -150,27 +150,31 @@ TURN = {
 step. If only the Conclusion is left after that step, write the solution now.""",
     "step": r"""This is Thought {number}. First check and evaluate Thought {before}. Then execute this step: {step}""",
     "last step": r"""This is Thought {number}. First check and evaluate Thought {before}. Then execute this step: {step}
-Only the Conclusion is left after it: complete the solution now, if it is not complete already.""",
+Only the Conclusion is left after it: the solution must now answer the whole problem.""",
     "no solution": r"""This is Thought {number}. First check and evaluate Thought {before}. After any corrections, write
 the missing `solution`, and leave the Conclusion Pending for the next thought.""",
     "conclusion": r"""This is Thought {number}. Execute this step: {step}
 First check the whole solution, most of all what no thought has checked yet, and its parts against each other, and
 evaluate Thought {before} by that check. If the solution is right, even after minor changes, set `next_thought_needed`
-to false. After a Major Error, correct it and leave the Conclusion Pending; also if you write the solution anew.""",
-    "limit": r"""This is Thought {number}. First check and evaluate Thought {before}. No thought is allowed after this
-one: execute the Conclusion now, even after a Major Error. Take out of the plan what can no longer be done. Complete the
-solution, and say in it what was not done and which doubts are left. Set `next_thought_needed` to false.""",
+to false. After a Major Error, correct it and leave the Conclusion Pending; also if this thought makes much of the
+solution new.""",
+    "limit": r"""This is Thought {number}, and no thought is allowed after it. First check and evaluate Thought {before}.
+Then execute what fits of the plan into this reply, beginning with this step: {step}
+The Conclusion, which is the check of the whole solution, is executed now in any case, even after a Major Error. Take
+out of the plan what can no longer be done. The solution answers as much of the problem as it can; say in it what was
+not done and which doubts are left, if any. Set `next_thought_needed` to false.""",
     "only thought": r"""This is Thought 1. No thought is allowed after this one, and there is nothing to evaluate. Make
-a plan of what you can do now, do it, and write the solution. Say in it what was not done and which doubts are left. The
-whole plan is Done, with the Conclusion, and `next_thought_needed` is false.""",
+a plan of what you can do now, do it, and write the solution. Say in it what was not done and which doubts are left, if
+any. The whole plan is Done, with the Conclusion, and `next_thought_needed` is false.""",
+    "every turn": r"""End with the closing fence; every block of changes ends with >>>>>>> REPLACE.""",
 }
 
 # What comes behind them after a rejected reply. {reason} and {reply} are filled in.
 REJECTION = {
     "reason": r"""Your last reply to this was rejected: {reason}.
 The format: one block that begins with the fence ```yaml and the key `current_thinking`, and ends with the fence ```;
-every text a block literal (`|-`) with all its lines indented, code fences too; the statuses Pending, Done and
-Verification Needed; no other keys; the whole plan, with `Conclusion` last; a passage to be changed copied exactly.""",
+every text a block literal (`|-`) with all its lines indented, code fences and markers too; the statuses Pending, Done
+and Verification Needed; no other keys; the whole plan, with `Conclusion` last; a passage to be changed copied exactly.""",
     "new reply": r"""Write a new reply.""",
     "same reply": r"""Send the whole reply again with that corrected. The rejected reply:
 
@@ -186,7 +190,8 @@ log = logging.getLogger("chain_of_thought")
 class ChainOfThoughtNode(Node):
     """Thinks one thought at a time, until one has checked the solution or the limit is reached.
 
-    is_over, in utils/thought.py, says when: next_thought_needed ends nothing, though it must not contradict the plan.
+    The function stops, in utils/thought.py, says when: next_thought_needed ends nothing, though it must not contradict
+    the plan.
 
     Shared store: "problem" str; "thoughts" list of thoughts, as in utils/thought.py; "current_thought_number" int;
     "solution" str, or None until the run ends with one. Only "problem" need be given.
@@ -207,7 +212,7 @@ class ChainOfThoughtNode(Node):
     def prep(self, shared):
         validate_problem(shared["problem"])
         thoughts = shared.setdefault("thoughts", [])
-        if is_over(thoughts):
+        if is_solved(thoughts):
             raise ValueError("The problem in this shared store is solved already.")
         number = len(thoughts) + 1
         shared["current_thought_number"] = number
@@ -240,14 +245,14 @@ class ChainOfThoughtNode(Node):
             try:
                 thought = read_reply(reply, number, plan_before, solution_before, prep_res["is_last_allowed"])
             except InvalidThought as error:
-                rejection = Rejection(reply, str(error))
+                rejection = (reply, str(error))
                 log.warning(f"Thought {number}: reply {attempt} of {TRIES} was rejected: {error}.")
             else:
                 return {"thought_number": number, "cost": cost, **thought}  # in the order of a saved run
         raise RunFailed(describe_failure(number, rejection, cost))
 
     def ask(self, prep_res, attempt, rejection):
-        """The Reply to the prompt. rejection: that of the reply before, or None."""
+        """The Reply to the prompt. rejection: the Reply before, if it was rejected, with the reason; or None."""
         turn = format_turn(prep_res, rejection)
         name = f"Thought {prep_res['current_thought_number']}"
         log.debug(f"=== {name}, try {attempt}: the turn ===\n{turn}")
@@ -263,21 +268,14 @@ class ChainOfThoughtNode(Node):
     def post(self, shared, prep_res, exec_res):
         thoughts = shared["thoughts"]
         thoughts.append(exec_res)
-        is_end = is_over(thoughts) or prep_res["is_last_allowed"]
+        is_end = stops(thoughts, prep_res["is_last_allowed"])
         if is_end:
-            shared["solution"] = solution_at_end(thoughts)
+            shared["solution"] = delivered_solution(thoughts)
         if self.save:
             self.save(shared)  # before it is printed: what is on the screen is in the file
         print_trace(trace_thought(exec_res, prep_res["last_plan_structure"], prep_res["solution_text"]))
         warn_if_not_evaluated(exec_res)
         return "end" if is_end else "continue"
-
-
-class Rejection(typing.NamedTuple):
-    """A Reply that was rejected, and the reason."""
-
-    reply: Reply
-    reason: str
 
 
 def warn_if_not_evaluated(thought):
@@ -302,7 +300,7 @@ def format_turn(prep_res, rejection=None):
     number = prep_res["current_thought_number"]
     step = next_step(prep_res["last_plan_structure"])
     values = {"{number}": str(number), "{before}": str(number - 1), "{step}": step}
-    turn = fill_in(TURN[choose_task(prep_res)], values)
+    turn = fill_in(f"{TURN[choose_task(prep_res)]}\n{TURN['every turn']}", values)
     if not prep_res["is_first_thought"]:
         turn = f"The plan:\n\n{prep_res['last_plan_text']}\n\n{turn}"
     if rejection:
@@ -340,11 +338,11 @@ def make_reply(answer, seconds):
 
 def format_rejection(rejection):
     """The end of the turn after a rejected reply, with the reply, unless it is empty or cannot be mended."""
-    text = rejection.reply.text
-    is_whole = text.strip() and not rejection.reply.fault
+    reply, reason = rejection
+    is_whole = reply.text.strip() and not reply.fault
     demand = "same reply" if is_whole else "new reply"
     sentences = f"\n\n{REJECTION['reason']}\n{REJECTION[demand]}"
-    return fill_in(sentences, {"{reason}": rejection.reason, "{reply}": text})
+    return fill_in(sentences, {"{reason}": reason, "{reply}": reply.text})
 
 
 def describe_failure(number, rejection, cost):

@@ -4,17 +4,17 @@ import pytest
 
 from tests.conftest import MAIN, all_files, run_python, saved_runs
 from tests.replies import DONE, end, reply, reply_of
-from utils.thought import add_to_problem
+from utils.problem import add_to_problem
 
 PLAN = ["[Done] (a)", "[Pending] (b)", "  [Pending] 1", "  [Pending] 2", "[Pending] Conclusion", "  [Done] Reread"]
-RULE = "(it overrides the rest; no thought written before it is judged by it)"
-STEP = "- [Pending] And if not?\n"
+HEADING = "Added later (it overrides the rest; what it makes stale is redone first, not judged):"
+STEP = "- [Pending] Addition (And if not?)\n"
 CONCLUSION = "- [Pending] Conclusion\n"
 NEXT = [reply(3), end(4)]
 
 
-def added(number, words):
-    return f"\n\nAdded after Thought {number} {RULE}:\n\n{words}\n\n"
+def added(words):
+    return f"\n\n{HEADING}\n\n{words}\n\n"
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_a_question_to_a_solved_run_is_its_next_step_in_a_run_of_its_own(command
     before = all_files()
     result = command("--add 'And if not?'", NEXT)
     assert result.status == 0
-    assert f"How many?{added(2, 'And if not?')}" in result.prompts[0]
+    assert f"How many?{added('And if not?')}" in result.prompts[0]
     assert f"\n\n- [Done] Solve\n{STEP}{CONCLUSION}\n" in result.prompts[0]
     assert "=== FINAL SOLUTION ===\nIt is 2.\n" in result.out
     assert len(saved_runs()) == 2
@@ -37,7 +37,7 @@ def test_a_question_to_a_solved_run_is_its_next_step_in_a_run_of_its_own(command
 
 def test_a_model_that_repeats_its_old_plan_has_not_checked(command, solved):
     result = command("--add 'And if not?'", [end(3), end(4)])
-    assert "=== SOLUTION (not checked: 'And if not?' was still open before it) ===" in result.out
+    assert "=== SOLUTION (not checked: 'Addition (And if not?)' was still open before it) ===" in result.out
     assert "=== FINAL SOLUTION ===" in result.out
 
 
@@ -47,7 +47,7 @@ def test_the_trace_and_the_history_show_the_step_with_the_last_thought(command, 
     assert "\n\nThought 2: Conclusion\n" in trace
     assert f"\n  - [Done] Solve\n  {STEP}  {CONCLUSION}---" in trace
     assert trace.endswith(f"\n\n{result.out}")
-    assert result.out.startswith("Thought 3: And if not?\n")
+    assert result.out.startswith("Thought 3: Addition (And if not?)\n")
     assert f"(what changed):\n    {STEP}\n" in result.prompts[0]
 
 
@@ -57,7 +57,7 @@ def test_a_thought_is_thought_anew_with_a_hint_which_is_a_step_only_where_a_solu
     command("", [reply(1, plan=PLAN, solution=solution)])
     result = command("--after 1 --add 'And if not?' --step", [reply(2)])
     assert result.out.startswith("Thought 2: 1\n")
-    assert added(1, "And if not?") in result.prompts[0]
+    assert added("And if not?") in result.prompts[0]
     assert f"  - [Pending] 2\n{step}{CONCLUSION}  - [Done] Reread\n" in result.prompts[0]
 
 
@@ -81,37 +81,45 @@ def test_without_a_thought_the_words_alone_are_added(command, solved):
 def test_a_solved_run_is_added_to_again(command, solved):
     command("--add 'And if not?'", NEXT)
     prompt = command("--add 'And then?' --show-prompt").out
-    assert f"{added(2, 'And if not?')}Added after Thought 4 {RULE}:\n\nAnd then?\n\n" in prompt
-    assert f"- [Done] Solve\n- [Pending] And then?\n{CONCLUSION}" in prompt
+    assert f"{added('And if not?')}{HEADING}\n\nAnd then?\n\n" in prompt
+    assert f"- [Done] Solve\n- [Pending] Addition (And then?)\n{CONCLUSION}" in prompt
 
 
 @pytest.mark.parametrize("words, steps", [
     ("And if not?", STEP),
-    ("And if so?", f"{STEP}- [Pending] And if so?\n"),
+    ("And if so?", f"{STEP}- [Pending] Addition (And if so?)\n"),
 ])
 def test_the_same_words_twice_make_one_step_and_other_words_another(command, solved, words, steps):
     command("--add 'And if not?'", [])
     prompt = command(f"--add '{words}' --show-prompt").out
-    assert added(2, words) in prompt
+    assert added(words) in prompt
     assert f"- [Done] Solve\n{steps}{CONCLUSION}" in prompt
 
 
 def test_an_addition_called_conclusion_makes_a_step_too(command, solved):
     prompt = command("--add Conclusion --show-prompt").out
-    assert f"- [Done] Solve\n{CONCLUSION}{CONCLUSION}" in prompt
+    assert f"- [Done] Solve\n- [Pending] Addition (Conclusion)\n{CONCLUSION}" in prompt
 
 
 def test_twice_in_one_command_says_both(command, solved):
     prompt = command("--add 'Try it.' --add 'And why?' --show-prompt").out
-    assert added(2, "Try it.\n\nAnd why?") in prompt
-    assert f"- [Pending] Try it. And why?\n{CONCLUSION}" in prompt
+    assert added("Try it.\n\nAnd why?") in prompt
+    assert f"- [Pending] Addition (Try it. And why?)\n{CONCLUSION}" in prompt
 
 
-def test_the_step_is_cut_to_100_characters_at_a_word(command, solved):
-    words = "words" + 24 * " words"
-    prompt = command(f"--add '{words}\n more' --show-prompt").out
-    assert added(2, f"{words}\n more") in prompt
-    assert f"- [Pending] {words[:95]}\n" in prompt
+WORDS = "words" + 12 * " words"  # as many as fit in 80 characters
+
+
+@pytest.mark.parametrize("text, shown", [
+    (f"{WORDS}\n so", f"{WORDS} so"),
+    (f"{WORDS}\n and more", f"{WORDS} ..."),
+    (f"{WORDS} is-it", f"{WORDS} ..."),
+    (100 * "几", f"{80 * '几'} ..."),
+])
+def test_the_step_has_as_many_words_as_fit_in_80_characters_and_says_where_it_is_cut(command, solved, text, shown):
+    prompt = command(f"--add '{text}' --show-prompt").out
+    assert added(text) in prompt
+    assert f"- [Pending] Addition ({shown})\n" in prompt
 
 
 def test_how_to_go_on_names_the_new_run_and_adds_nothing_again(command, solved):
@@ -122,11 +130,11 @@ def test_how_to_go_on_names_the_new_run_and_adds_nothing_again(command, solved):
 
 def test_what_is_added_can_come_from_standard_input(solved):
     result = run_python(MAIN, "--add=-", "--show-prompt", input=b"And\r\nif not?\n")
-    assert added(2, "And\nif not?") in result.out
+    assert added("And\nif not?") in result.out
 
 
 @pytest.mark.parametrize("line, named", [
-    ("--add ' '", "--add"),
+    ("--add ' '", "addition"),
     ("--add 'a\x0cb'", "--add"),
     ("--add x --problem y", "--problem"),
     ("--add x --after 3", "--after 3"),

@@ -14,6 +14,7 @@ NO_CHECK = {
     "'(b)' was still open before it": [B_OPEN, end(2)],
     "it has no verdict on Thought 1": [FIRST, reply_of("Fine.", DONE)],
     "it writes the solution anew": [reply(1, solution="4"), ANEW],
+    "more than a quarter of the solution is new": [reply(1, solution="4"), end(2, changes=[("4", "5")])],
 }
 AT_THE_LIMIT = {**NO_CHECK, "it speaks of a Major Error": [FIRST, end(2, "A major\nerror?")]}
 
@@ -45,11 +46,39 @@ def test_after_an_end_that_is_no_check_the_next_thought_checks(command, reason, 
     assert FINAL in checked
 
 
+@pytest.mark.parametrize("before, changes", [
+    ("(a) is 1.\n\n(b) is 2.\n\n(c) is 3.", [("(b) is 2.", "(b) is -7.")]),
+    ("(a) is 1.\n\n(b) is 2.\n\n(c) is 3.", [("(a) is 1.", ""), ("", "(a) is 1.")]),
+    ("It is 5, since 4 + 1 = 5.", [("It is 5, since ", "")]),
+    ("a b c", [("", "d")]),
+    ("甲乙丙丁戊己庚辛", [("甲乙", "二一")]),
+])
+def test_an_end_that_corrects_moves_or_cuts_something_is_a_check(command, before, changes):
+    result = command("", [reply(1, solution=before), end(2, changes=changes)])
+    assert result.status == 0
+    assert FINAL in result.out
+
+
+@pytest.mark.parametrize("before, changes", [
+    ("(a) is 1.", [("", "(b) is 12345.")]),
+    ("x = 1, y = 2", [("1", "3"), ("2", "4")]),
+    ("It is:\n---------------\n5 | 6", [("5 | 6", "7 | 8")]),
+    ("a b c", [("", "d e")]),
+    ("1 1 1 1", [("1 1 1 1", "1 1 1 1 1 1")]),
+    ("甲乙丙丁戊己庚辛", [("甲乙丙", "一二三")]),
+])
+def test_an_end_that_adds_a_part_or_replaces_many_words_is_no_check(command, before, changes):
+    result = command("", [reply(1, solution=before), end(2, changes=changes), end(3)])
+    assert result.status == 0
+    assert "(not checked: more than a quarter of the solution is new)" in result.out
+    assert FINAL in result.out
+
+
 def test_an_end_with_a_major_error_at_a_limit_behind_another_end_is_checked_when_it_is_resumed(command):
-    command("--max-thoughts 1", [end(1, solution="5")])
+    command("--max-thoughts 1", [end(1, solution="It is 5.")])
     at_the_limit = command("--resume --max-thoughts 2", [end(2, "A Major Error.", changes=[("5", "6")])])
     assert "not checked: it speaks of a Major Error" in at_the_limit.out
-    assert f"{FINAL}6\n" in command("--resume", [end(3)]).out
+    assert f"{FINAL}It is 6.\n" in command("--resume", [end(3)]).out
 
 
 @pytest.mark.parametrize("reason, replies", AT_THE_LIMIT.items())
@@ -69,7 +98,7 @@ def test_at_the_limit_it_is_taken_and_said_also_when_it_is_shown(command, reason
     assert reason in quiet.last_line
 
 
-def test_a_model_that_writes_every_end_anew_ends_at_the_second(think):
+def test_a_model_that_writes_every_end_anew_stops_at_the_second(think):
     result = think(end(2, solution="6"), end(3, solution="7"))
     assert result.status == 0
     assert result.out == "7\n"
@@ -77,13 +106,25 @@ def test_a_model_that_writes_every_end_anew_ends_at_the_second(think):
     assert "Thought 3 is not checked: it writes the solution anew" in result.err
 
 
-@pytest.mark.parametrize("option", ["--step", "--max-thoughts 1"])
-def test_a_run_that_stopped_with_it_goes_on_with_the_check(command, option):
-    stopped = command(option, [end(1, solution="5")])
-    assert stopped.status == 0
-    assert heading("no solution stood before it") in stopped.out
+STOPS = {
+    "after a step": [("--step", 1)],
+    "at a limit": [("--max-thoughts 1", 1)],
+    "at two limits": [("--max-thoughts 1", 1), ("--resume --max-thoughts 2", 2)],
+    "after two ends": [("", 1)],
+    "after two ends and at a limit": [("", 1), ("--resume --max-thoughts 3", 3)],
+}
+
+
+@pytest.mark.parametrize("commands", STOPS.values(), ids=STOPS)
+def test_a_run_that_stopped_without_a_check_goes_on_with_it(command, commands):
+    for line, number in commands:
+        replies = [end(number, solution=f"x = {number}"), end(number + 1, solution="x = 9")]
+        stopped = command(line, replies)
+        assert stopped.status == 0
+    assert stopped.err.count("not checked: ") == 1
     hint = stopped.err.partition("python main.py ")[2]
-    checked = command(hint, [end(2)])
+    count = stopped.out.count("\nThought ") or 1
+    checked = command(hint, [end(count + 1)])
     assert checked.err == ""
     assert FINAL in checked.out
 

@@ -1,6 +1,7 @@
 """The command line, the process, and the use from Python."""
 
 import contextlib
+import io
 import os
 import pathlib
 import shlex
@@ -48,7 +49,7 @@ def closed_pipe():
     """A file that writes to a pipe whose reader is gone."""
     reader, writer = os.pipe()
     os.close(reader)
-    with open(writer, "w") as stream:
+    with contextlib.suppress(BrokenPipeError), open(writer, "w") as stream:
         yield stream
 
 
@@ -142,9 +143,13 @@ def test_a_pipe_gets_utf_8_in_any_locale(trace):
     assert run_python(MAIN, "--show", "x.yaml", **ASCII).out == trace
 
 
-def test_a_pipe_gets_the_encoding_that_the_user_asks_for(trace):
-    shown = run_python(MAIN, "--show", "x.yaml", PYTHONIOENCODING="ascii").out
-    assert shown == trace.replace("🤔", "?")
+@pytest.mark.parametrize("encoding, shown", [("ascii", "? Problem: Gr??e ?\n"), ("cp437", "? Problem: Größe ?\n")])
+def test_of_what_the_encoding_that_the_user_asks_for_has_not_nothing_else_is_replaced(monkeypatch, run, encoding, shown):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding)
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    with contextlib.redirect_stdout(stream):
+        run("--problem", "Größe 几", replies=SOLVED)
+    assert stream.buffer.getvalue().decode(encoding).startswith(shown)
 
 
 def test_of_a_closed_pipe_nothing_is_said_when_a_run_is_shown(trace, closed_pipe):
@@ -153,12 +158,31 @@ def test_of_a_closed_pipe_nothing_is_said_when_a_run_is_shown(trace, closed_pipe
     assert done.stderr == b""
 
 
-def test_a_closed_pipe_ends_a_run_before_more_is_asked(run, monkeypatch, closed_pipe):
-    monkeypatch.setattr(sys, "stdout", closed_pipe)
+@pytest.fixture
+def full_disk():
+    """A file on a disk that is full."""
+    if not os.path.exists("/dev/full"):
+        pytest.skip("only Linux has /dev/full")
+    with contextlib.suppress(OSError), open("/dev/full", "w") as stream:
+        yield stream
+
+
+@pytest.mark.parametrize("output, reason", [("closed_pipe", "Broken pipe"), ("full_disk", "No space left")])
+def test_where_nothing_can_be_printed_a_run_ends_before_more_is_asked(run, monkeypatch, request, output, reason):
+    monkeypatch.setattr(sys, "stdout", request.getfixturevalue(output))
     result = run(replies=SOLVED)
     assert result.status == 1
     assert result.prompts == []
+    assert reason in result.last_line
     assert "--resume" in result.last_line
+
+
+def test_a_run_that_is_shown_on_a_full_disk_ends_with_one_line(trace, full_disk):
+    command = [sys.executable, MAIN, "--show", "x.yaml"]
+    done = subprocess.run(command, stdout=full_disk, stderr=subprocess.PIPE, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.count(b"\n") == 1
+    assert b"No space left" in done.stderr
 
 
 def run_without(module):
@@ -241,6 +265,7 @@ def test_a_function_can_end_the_run_with_a_line(fail):
     "answer, said",
     [
         (OSError("Their disk is full"), "OSError: Their disk is full"),
+        (BrokenPipeError("Their pipe"), "BrokenPipeError: Their pipe"),
         (AssertionError("Their bug"), "AssertionError: Their bug"),
         (42, "int"),
         (Reply(b"bytes"), "bytes"),

@@ -164,7 +164,7 @@ def test_what_the_instructions_the_problem_and_a_thought_say_cannot_break_the_pr
 
 def test_the_first_turn_has_nothing_before_its_sentences(run):
     [prompt] = run(replies=[]).prompts
-    assert turn(prompt) == f"{nodes.TURN['first']}\n"
+    assert turn(prompt) == f"{nodes.TURN['first']}\n{nodes.TURN['every turn']}\n"
 
 
 @pytest.fixture
@@ -175,7 +175,7 @@ def turns(run, monkeypatch):
 
     def read_turns(*replies, limit="30"):
         prompts = run("--max-thoughts", limit, replies=replies).prompts
-        return re.findall("<(.*)>", "".join(map(turn, prompts)))
+        return re.findall("<(.*)>\n<every turn", "".join(map(turn, prompts)))
 
     return read_turns
 
@@ -210,11 +210,12 @@ def test_a_turn_names_the_first_open_step_or_the_conclusion(turns, plan, asked):
     assert turns(first)[1] == asked
 
 
-def test_the_last_allowed_turn_asks_for_the_end(turns):
-    first = reply(1, solution="42")
-    assert turns(first, limit="2")[1].startswith("limit:")
+def test_the_last_allowed_turn_asks_for_the_end_and_names_the_next_step(turns):
+    first = reply(1, plan=["[Pending] A", "[Pending] B", "[Pending] Conclusion"], solution="42")
+    assert turns(first, limit="2")[1] == "limit: A"
 
 
+@pytest.mark.parametrize("limit", ["2", "30"])
 @pytest.mark.parametrize(
     "plan",
     [
@@ -224,9 +225,9 @@ def test_the_last_allowed_turn_asks_for_the_end(turns):
         "[Done] Conclusion: Do this",
     ],
 )
-def test_the_sentences_of_a_turn_name_the_step_that_the_plan_before_them_shows(run, plan):
+def test_the_sentences_of_a_turn_name_the_step_that_the_plan_before_them_shows(run, plan, limit):
     first = reply(1, plan=plan.splitlines(), solution="42")
-    prompts = run(replies=[first]).prompts
+    prompts = run("--max-thoughts", limit, replies=[first]).prompts
     assert turn(prompts[1]).count("Do this") == 2
 
 
@@ -239,7 +240,7 @@ def test_a_turn_has_its_values_filled_in_once_on_one_line_and_any_other_brace_is
     monkeypatch.setitem(nodes.TURN, "last step", "{like this} {} {0} {{x}} { %s: {number} after {before}: {step}!")
     first = reply(1, plan=["[Pending] Do:\n- {number}\n\n  {step}", "[Pending] Conclusion"])
     prompts = run(replies=[first]).prompts
-    assert prompts[1].endswith("\n{like this} {} {0} {{x}} { %s: 2 after 1: Do: - {number} {step}!\n")
+    assert "\n{like this} {} {0} {{x}} { %s: 2 after 1: Do: - {number} {step}!\n" in turn(prompts[1])
 
 
 # After a rejection

@@ -143,6 +143,15 @@ def test_code_is_left_as_it_is(wrap):
     assert wrap(f"{code}\na aaaaaa aaaaa") == f"{code}\na aaaaaa\naaaaa"
 
 
+def test_a_change_of_one_fence_leaves_no_later_thought_of_a_saved_run_unwrapped(run, terminal):
+    first = reply(1, solution="```\na\n```")
+    second = reply(2, changes=[("```\na", "```python\na")])
+    third = reply(3, "Some words that are wrapped.")
+    run("--run=x.yaml", replies=[first, second, third])
+    terminal.run(arguments=["--show=x.yaml"], columns=20)
+    assert "\n  Some words that\n  are wrapped.\n" in terminal.screen
+
+
 @pytest.mark.parametrize("columns, shown", [(26, r" at\n {13}once\n"), (12, r"\n {1,8}once\n")])
 def test_a_step_wraps_under_its_description_and_on_a_narrow_terminal_where_it_fits(terminal, columns, shown):
     plan = ["[Pending] Find", "  [Done] All pairs at once", "[Pending] Conclusion"]

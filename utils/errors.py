@@ -14,8 +14,8 @@ class InvalidThought(Exception):
     """A reply, or a part of a saved run, is not a valid thought. str() says why: "planning has no steps"."""
 
 
-class MisplacedThought(InvalidThought):
-    """A number shows that a thought belongs to another place: one before it was taken out."""
+class OutputFailed(OSError):
+    """Standard output cannot be written: nobody reads the pipe any more, or the disk is full."""
 
 
 def quote(text):

@@ -8,7 +8,8 @@ import re
 from utils.errors import InvalidThought, quote
 from utils.plain_yaml import load_yaml
 from utils.solution import apply_change, read_changes
-from utils.thought import REPLY_READERS, concludes, read_thought, speaks_of_major_error
+from utils.thought import concludes, speaks_of_major_error
+from utils.thought_format import REPLY_READERS, read_thought
 
 FENCE = re.compile("^```", re.MULTILINE)
 

@@ -17,9 +17,10 @@ import time
 import yaml
 
 from utils.cost import format_count, read_cost
-from utils.errors import InvalidThought, MisplacedThought, RunFailed
+from utils.errors import InvalidThought, RunFailed
 from utils.plain_yaml import load_yaml, read_list, read_mapping, read_verbatim
-from utils.thought import SAVED_READERS, STATUSES, is_over, read_thought, solution_so_far
+from utils.thought import STATUSES, solution_so_far
+from utils.thought_format import SAVED_READERS, read_thought
 
 FOLDER = pathlib.Path("runs")
 RUN_READERS = {"problem": read_verbatim, "thoughts": read_list}
@@ -44,10 +45,10 @@ class SavedRun:
         self.saved_count = len(self.thoughts)
 
     def save_first(self, path=None):
-        """Save the run before anything is asked: in a new file at path, or in its own, or in a new one in FOLDER.
+        """Save the run before anything is asked, so that a place that cannot be written is noticed before it costs.
 
-        Its own gets the bytes that were read: so a place that cannot be written is noticed before anything is paid
-        for, and the run becomes the latest. Raises RunFailed.
+        A new run gets its file: at path or, without one, in FOLDER. A resumed one, without a path, is written as it
+        was read: it becomes the latest. Raises RunFailed.
         """
         content = self.content or format_run(self.shared)
         try:
@@ -84,7 +85,6 @@ class SavedRun:
     def write(self, content):
         """Write this content to the file, or to FILE-2 if the file is not as this run has left it."""
         if not self.path.exists():  # It was moved or deleted.
-            self.path.parent.mkdir(exist_ok=True)
             create_file(self.path.resolve(), content)  # A link that leads to nothing stays one.
         elif self.path.read_bytes() in (self.content, content):  # `content` already, if a save was interrupted.
             replace_file(self.path, content)
@@ -135,22 +135,15 @@ def read_thoughts(nodes):
     thoughts = []
     for number, node in enumerate(nodes, 1):
         try:
-            if is_over(thoughts):
-                raise InvalidThought("the thought before it ends the run")
             # A saved plan is complete, so there is none before it to complete it from.
             thought = read_thought(node, SAVED_READERS, number, [], solution_so_far(thoughts))
         except InvalidThought as error:
-            raise InvalidThought(f"Thought {number}: {error}{way_out(number, error)}") from None
+            way_out = ""
+            if number > 1:
+                way_out = f"; mend it, or take only the thoughts before it: --after {number - 1}"
+            raise InvalidThought(f"Thought {number}: {error}{way_out}") from None
         thoughts.append(thought)
     return thoughts
-
-
-def way_out(number, error):
-    """How to go on although this thought is refused: of a misplaced one, nobody knows how to mend it."""
-    if number == 1:
-        return ""
-    rest = f"take only the thoughts before it: --after {number - 1}"
-    return f"; {rest}" if isinstance(error, MisplacedThought) else f"; mend it, or {rest}"
 
 
 def last_model(nodes):

@@ -12,7 +12,7 @@ import threading
 import time
 import unicodedata
 
-from utils.errors import show_unprintable
+from utils.errors import OutputFailed, show_unprintable
 
 STYLES = {"bold": "\033[1m", "dim": "\033[2m", "magenta": "\033[35m", "red": "\033[1;31m"}
 ERASE = "\r" + 19 * " " + "\r"  # as long as "Thought 99: 99999 s"; spaces work on every terminal
@@ -31,11 +31,14 @@ def is_terminal(stream):
 
 
 def print_text(text):
-    """Print to stdout at once. What cannot be encoded is replaced."""
+    """Print to stdout at once. What cannot be encoded is replaced. Raises OutputFailed."""
     try:
         print(text, flush=True)
     except UnicodeEncodeError:
-        print(text.encode("ascii", "replace").decode(), flush=True)
+        encoding = sys.stdout.encoding
+        print_text(text.encode(encoding, "replace").decode(encoding))
+    except OSError as error:
+        raise OutputFailed(*error.args) from error
 
 
 def print_trace(texts):

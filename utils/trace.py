@@ -7,17 +7,16 @@ import textwrap
 
 from utils.plan_format import REMOVED, compare_plans
 from utils.solution import read_changes
-from utils.thought import EVALUATION, UNSURE, concludes, delivered_solution, is_written_anew, next_step, replay
-from utils.thought import why_no_check
+from utils.thought import EVALUATION, UNSURE, concludes, delivered_by, is_written_anew, next_step, replay, why_no_check
 
 VERDICT_STYLES = {"Correct": "bold", "Minor Issues": "magenta", "Major Error": "red"}
 
 
 def trace_run(problem, thoughts):
-    """Yield the texts of a run so far. problem: str; thoughts: list of thoughts."""
-    yield f"🤔 Problem: {problem}\n", "plain"
-    for thought, plan_before, solution_before in replay(thoughts):
-        yield from trace_thought(thought, plan_before, solution_before)
+    """Yield the texts of a run so far: those of its problem, then thought by thought. problem: str; thoughts: list."""
+    yield [(f"🤔 Problem: {problem}\n", "plain")]
+    for context in replay(thoughts):
+        yield trace_thought(*context)
 
 
 def trace_thought(thought, plan_before, solution_before):
@@ -46,7 +45,7 @@ def trace_end(thought, plan_before, solution_before):
     reason = why_no_check(thought, plan_before, solution_before)
     name = f"SOLUTION (not checked: {reason})" if reason else "FINAL SOLUTION"
     yield f"\n=== {name} ===", "bold"
-    yield delivered_solution(thought, solution_before), "plain"
+    yield delivered_by(thought, solution_before), "plain"
     yield "=" * 22 + "\n", "bold"
 
 
