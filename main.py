@@ -224,7 +224,7 @@ def build_parser():
     words = {"metavar": "TEXT", "type": read_words}
     add("--problem", **words, default=DEFAULT_PROBLEM, help="the problem; - reads it from standard input")
     add("--model", metavar="NAME", help=f"the model (default: OPENAI_MODEL, the resumed run's, or {DEFAULT_MODEL})")
-    add("--max-thoughts", metavar="N", type=int, default=MAX_THOUGHTS, help="N thoughts at most (default: %(default)s)")
+    add("--max-thoughts", metavar="N", type=int, default=MAX_THOUGHTS, help="N thoughts in all (default: %(default)s)")
     add("--run", metavar="FILE", type=pathlib.Path, help=f"save in FILE (default: in {FOLDER}/, or the one resumed)")
     saved_run = {"metavar": "FILE", "nargs": "?", "type": pathlib.Path, "const": LATEST}
     add("--resume", **saved_run, help=f"continue the run in FILE (default: the latest in {FOLDER}/)")
