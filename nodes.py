@@ -268,14 +268,15 @@ class ChainOfThoughtNode(Node):
     def post(self, shared, prep_res, exec_res):
         thoughts = shared["thoughts"]
         thoughts.append(exec_res)
-        is_end = stops(thoughts, prep_res["is_last_allowed"])
-        if is_end:
+        action = "continue"
+        if stops(thoughts, prep_res["is_last_allowed"]):
+            action = "end"
             shared["solution"] = delivered_solution(thoughts)
         if self.save:
             self.save(shared)  # before it is printed: what is on the screen is in the file
         print_trace(trace_thought(exec_res, prep_res["last_plan_structure"], prep_res["solution_text"]))
         warn_if_not_evaluated(exec_res)
-        return "end" if is_end else "continue"
+        return action
 
 
 def warn_if_not_evaluated(thought):

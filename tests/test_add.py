@@ -96,11 +96,6 @@ def test_the_same_words_twice_make_one_step_and_other_words_another(command, sol
     assert f"- [Done] Solve\n{steps}{CONCLUSION}" in prompt
 
 
-def test_an_addition_called_conclusion_makes_a_step_too(command, solved):
-    prompt = command("--add Conclusion --show-prompt").out
-    assert f"- [Done] Solve\n- [Pending] Addition (Conclusion)\n{CONCLUSION}" in prompt
-
-
 def test_twice_in_one_command_says_both(command, solved):
     prompt = command("--add 'Try it.' --add 'And why?' --show-prompt").out
     assert added("Try it.\n\nAnd why?") in prompt

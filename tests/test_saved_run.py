@@ -314,13 +314,13 @@ def repair_folder():
 def meanwhile(command, whole):
     """meanwhile({1: act}) solves a run in a/b.yaml; something happens to it while REPLIES[1] is awaited."""
 
-    def solve(acts, status=0):
+    def solve(acts):
         os.mkdir("a")
         replies = list(REPLIES)
         for number, act in acts.items():
             replies[number] = after(act, REPLIES[number])
         result = command("--run a/b.yaml", replies)
-        assert result.status == status
+        assert result.status == 0
         assert result.out == whole.out
         return result
 
@@ -340,15 +340,6 @@ def test_a_file_that_is_changed_meanwhile_is_left_and_the_run_goes_on_in_another
 def test_a_file_that_is_gone_is_written_again(meanwhile, act):
     meanwhile({1: act})
     assert read("a/b.yaml") == read("whole.yaml")
-
-
-def test_a_failing_save_is_said_at_once_and_again_at_the_end_of_a_run_that_is_solved(meanwhile):
-    result = meanwhile({1: spoil_folder}, status=1)
-    first_line, *_, last_line = result.err.splitlines()
-    assert "a/b.yaml" in first_line
-    assert "Not saved: 3 thoughts" in last_line
-    assert "thought again" in last_line
-    assert "--resume a/b.yaml" in last_line
 
 
 def test_after_a_failing_save_the_next_one_saves_everything(meanwhile):
@@ -375,7 +366,7 @@ def test_a_full_disk_is_noticed_before_anything_is_asked_and_leaves_no_part_of_a
     assert all_files() == {}
 
 
-@pytest.mark.parametrize("options, unsaved", [("--step", "1 thought,"), ("--max-thoughts 2", "2 thoughts,")])
+@pytest.mark.parametrize("options, unsaved", [("--step", "1 thought,"), ("", "4 thoughts,")])
 def test_a_disk_that_is_full_later_leaves_a_run_that_can_be_continued(command, options, unsaved):
     with full_disk():
         result = command(f"--problem x {options}", REPLIES)
@@ -386,13 +377,6 @@ def test_a_disk_that_is_full_later_leaves_a_run_that_can_be_continued(command, o
     assert f"Not saved: {unsaved}" in last_line
     assert "--show" not in last_line
     assert command(hint(result), REPLIES).prompts[0] == result.prompts[0]
-
-
-def test_the_last_line_names_no_file_where_none_holds_the_run(command):
-    with full_disk():
-        result = command("--problem x --step -v", REPLIES)
-    assert "1 request" in result.last_line
-    assert "runs/" not in result.last_line
 
 
 # The YAML in it
@@ -537,11 +521,10 @@ def test_a_fault_of_a_thought_is_said_with_its_number_and_a_way_out(command, who
     assert command(f"--resume whole.yaml --after {number - 1} --show-prompt").status == 0
 
 
-@pytest.mark.parametrize("number", [4, 3])
-def test_a_thought_that_was_taken_out_is_noticed_at_the_next_also_if_that_has_its_number(whole, refuse, number):
+def test_a_thought_that_was_taken_out_is_noticed_at_the_next_also_if_that_has_its_number(whole, refuse):
     text = read("whole.yaml")
     start, end = text.index("- thought_number: 3"), text.index("- thought_number: 4")
-    rest = text[end:].replace("thought_number: 4", f"thought_number: {number}")
+    rest = text[end:].replace("thought_number: 4", "thought_number: 3")
     Path("whole.yaml").write_text(text[:start] + rest)
     message = refuse("--show whole.yaml")
     assert "Thought 3: " in message

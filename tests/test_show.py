@@ -97,13 +97,6 @@ def test_a_pipe_is_shown(solved):
     assert run_python(MAIN, "--show", "/dev/stdin", input=content).out == solved.out
 
 
-def test_quiet_shows_what_stands_behind_the_last_verdict_where_no_solution_was_written(run, look):
-    run("--run", "a.yaml", replies=[reply(1), end(2, work="It is 2.")])
-    shown = look("--show a.yaml -q")
-    assert shown.status == 0
-    assert shown.out == "It is 2.\n"
-
-
 # Wrong usage
 
 
@@ -127,7 +120,6 @@ def test_show_goes_with_no_other_option(refuse, unsolved, options):
         ("--run new.yml", ".yaml"),
         ("--run no/folder.yaml", "no/folder.yaml"),
         ("--resume missing.yaml", "missing.yaml"),
-        ("--show ''", "directory: '.'"),
         ("--resume runs --after 0", "'runs'"),
     ],
 )

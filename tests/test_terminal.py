@@ -300,6 +300,3 @@ def test_a_run_that_is_shown_ends_with_what_its_thoughts_took(run, terminal):
     assert re.search("2 thoughts.*2 requests.*1,234 completion tokens.*\n$", terminal.screen)
 
 
-def test_a_run_ends_with_where_it_is_and_what_it_took(terminal):
-    terminal.run(reply(1), end(2))
-    assert re.search("2 thoughts.*runs/.*2 requests.*\n$", terminal.screen)
