@@ -6,7 +6,7 @@ from nodes import ChainOfThoughtNode
 
 
 def create_chain_of_thought_flow(node=None):
-    """A flow that thinks until the problem is solved or the limit is reached.
+    """A flow that thinks until a thought has checked the solution or the run stops without a check.
 
     node: a ChainOfThoughtNode, by default one without arguments.
     """

@@ -15,7 +15,7 @@ from utils.problem import validate_problem
 from utils.reply_format import read_reply
 from utils.terminal import print_trace, status_line
 from utils.thought import concludes, delivered_solution, is_solved, lacks_verdict, next_step, open_steps
-from utils.thought import solution_so_far, stops
+from utils.thought import run_stops, solution_so_far
 from utils.trace import trace_thought
 
 # What every prompt begins with. Edit any sentence: this is plain text, and only three double quotes in a row end it.
@@ -188,10 +188,10 @@ log = logging.getLogger("chain_of_thought")
 
 
 class ChainOfThoughtNode(Node):
-    """Thinks one thought at a time, until one has checked the solution or the limit is reached.
+    """Thinks one thought at a time, until one has checked the solution or the run stops without a check.
 
-    The function stops, in utils/thought.py, says when: next_thought_needed ends nothing, though it must not contradict
-    the plan.
+    run_stops, in utils/thought.py, says when: next_thought_needed decides nothing, though it must not contradict the
+    plan.
 
     Shared store: "problem" str; "thoughts" list of thoughts, as in utils/thought.py; "current_thought_number" int;
     "solution" str, or None until the run ends with one. Only "problem" need be given.
@@ -203,7 +203,7 @@ class ChainOfThoughtNode(Node):
     """
 
     def __init__(self, max_thoughts=MAX_THOUGHTS, save=None, call_llm=call_llm):
-        super().__init__()  # PocketFlow tries once: it would try again after a bug, too. exec has tries of its own.
+        super().__init__()  # PocketFlow's own retry stays off: it would follow a bug, too. exec has tries of its own.
         self.max_thoughts = max_thoughts
         self.save = save
         self.call_llm = call_llm
@@ -269,7 +269,7 @@ class ChainOfThoughtNode(Node):
         thoughts = shared["thoughts"]
         thoughts.append(exec_res)
         action = "continue"
-        if stops(thoughts, prep_res["is_last_allowed"]):
+        if run_stops(thoughts, prep_res["is_last_allowed"]):
             action = "end"
             shared["solution"] = delivered_solution(thoughts)
         if self.save:
@@ -280,7 +280,7 @@ class ChainOfThoughtNode(Node):
 
 
 def warn_if_not_evaluated(thought):
-    """Log that a thought has no verdict on the one before. (Of one that concludes, the trace says so.)"""
+    """Log that a thought has no verdict on the one before. (If it concludes, the trace says why it is no check.)"""
     number = thought["thought_number"]
     if lacks_verdict(thought) and not concludes(thought):
         log.warning(f'Thought {number} has no verdict such as "Evaluation of Thought {number - 1}: Correct".')

@@ -16,7 +16,8 @@ class PlacedStep(typing.NamedTuple):
 def format_plan(plan, plan_before=()):
     """A plan, a str of lines like "- [Done] description: result" and "- [Pending] description (mark)".
 
-    plan: a list of steps as in utils/thought.py; plan_before: another, of which no line is repeated.
+    plan: a list of steps as in utils/thought.py; plan_before: another, of which no line is repeated, and whose steps
+    that are gone are named at the end.
     """
     return "\n".join(line for line, _, is_new in compare_plans(plan, plan_before) if is_new)
 

@@ -147,7 +147,7 @@ def read_thoughts(nodes):
 
 
 def last_model(nodes):
-    """The model of the last of the thoughts in a list of nodes, or None. With --after, that need not be a thought."""
+    """The model of the last thought in a list of nodes, or None. With --after, it may be one that cannot be read."""
     try:
         fields = {key.value: value for key, value in nodes[-1].value}
         return read_cost(fields["cost"], "cost")["model"]

@@ -5,8 +5,9 @@ with "solution": str or "solution_changes": str (blocks, as in utils/solution.py
 utils/cost.py) where it is known. A step is {"description": str, "status": str}, with "result": str, "mark": str
 and "sub_steps": [step, ...] where there are any.
 
-A thought concludes if it leaves no step open. A solution is checked by a later thought that concludes. A problem is
-solved when its solution is checked. A run stops when the problem is solved, at the limit, or for want of a check.
+A thought concludes if it leaves no step open. It checks the solution then, unless why_no_check has a reason. A problem
+is solved with a thought that concludes and checks; where no thought has written a solution, with one that concludes. A
+run stops when the problem is solved, at its limit of thoughts, or after two in a row that conclude and do not check.
 """
 
 import collections
@@ -142,7 +143,7 @@ def delivered_solution(thoughts):
     return delivered_by(thoughts[-1], solution_so_far(thoughts[:-1]))
 
 
-# Is it checked, solved, to be stopped?
+# Whether it is checked, the problem solved, the run to stop
 
 
 def why_no_check(thought, plan_before, solution_before):
@@ -174,17 +175,15 @@ def is_solved(thoughts):
 
     Where no thought has written a solution, there is nothing to check: a thought that concludes is enough.
     """
-    if delivered_solution(thoughts) is None:
+    if not thoughts or not concludes(thoughts[-1]):
         return False
     return solution_so_far(thoughts) is None or not why_unchecked(thoughts)
 
 
-def stops(thoughts, is_last_allowed):
-    """Whether a run stops after these thoughts: it is solved, no more are allowed, or it waits for a check in vain.
+def run_stops(thoughts, is_last_allowed):
+    """Whether a run stops after these thoughts: the problem is solved, no more are allowed, or two in a row conclude.
 
-    That is after two thoughts in a row that conclude, unless a Major Error of the second has to be checked.
+    A model that concludes twice without a check cannot leave its solution alone.
     """
-    if is_solved(thoughts) or is_last_allowed:
-        return True
-    is_second_in_a_row = len(thoughts) > 1 and concludes(thoughts[-2]) and concludes(thoughts[-1])
-    return is_second_in_a_row and not speaks_of_major_error(thoughts[-1])
+    conclude_in_a_row = len(thoughts) > 1 and concludes(thoughts[-2]) and concludes(thoughts[-1])
+    return is_last_allowed or is_solved(thoughts) or conclude_in_a_row

@@ -74,7 +74,7 @@ def read_thought(node, readers, number, plan_before, solution_before):
 def check_evaluations(thought):
     """A thought that evaluates itself or a later one evaluates the one before it, too.
 
-    Else its number is not the one that it was written with: one before it was taken out by hand.
+    Else its number is wrong: in a saved run, one before it may have been taken out by hand.
     """
     latest = max(evaluated_thoughts(thought), default=0)
     if latest >= thought["thought_number"] and lacks_verdict(thought):
@@ -116,7 +116,7 @@ def complete_plan(plan, plan_before):
     """
     left = list(walk(plan_before))
     moved = []
-    for step, path in walk(plan):  # It goes on into sub-steps that a step has just been given back: they have not moved.
+    for step, path in walk(plan):  # It goes on into sub-steps that were just given back: they are no others'.
         same = [old for old in left if old.path == path]
         if same:
             left.remove(same[0])
