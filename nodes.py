@@ -68,7 +68,7 @@ extras: whatever stands there has to be right. That a problem has no answer, sev
 premise is an answer too: show why. Do not repair the problem unless asked to.
 
 Conclude. The last step is always described as `Conclusion`: the check of the whole solution. Change
-only what is wrong, unclear or missing. The thought that executes it makes it Done, without a
+only what is wrong, misleading or missing. The thought that executes it makes it Done, without a
 `result`, and sets `next_thought_needed` to false; every other sets it to true. After a Major Error,
 or if this thought makes much of the solution new, the Conclusion stays Pending for the next one.
 
