@@ -108,7 +108,6 @@ WORDS = "words" + 12 * " words"  # as many as fit in 80 characters
 @pytest.mark.parametrize("text, shown", [
     (f"{WORDS}\n so", f"{WORDS} so"),
     (f"{WORDS}\n and more", f"{WORDS} ..."),
-    (f"{WORDS} is-it", f"{WORDS} ..."),
     (100 * "几", f"{80 * '几'} ..."),
 ])
 def test_the_step_has_as_many_words_as_fit_in_80_characters_and_says_where_it_is_cut(command, solved, text, shown):

@@ -52,6 +52,7 @@ def test_after_an_end_that_is_no_check_the_next_thought_checks(command, reason, 
     ("(a) is 1.\n\n(b) is 2.", [("(b) is 2.", "")], True),
     ("(a) is 1.", [("", "(b) is 12345.")], False),
     ("a b c", [("", "d")], True),
+    ("a b c d e", [("", "f g")], False),
     ("甲乙丙丁戊己庚辛", [("甲乙", "一二")], True),
     ("It is:\n---------------\n5", [("5", "7 | 8")], False),
 ])
@@ -59,13 +60,6 @@ def test_an_end_is_a_check_if_three_quarters_of_the_solution_stood_before_it(com
     out = command("", [reply(1, solution=before), end(2, changes=changes), end(3)]).out
     assert ("more than a quarter of the solution is new" not in out) == is_check
     assert FINAL in out
-
-
-def test_an_end_with_a_major_error_at_a_limit_behind_another_end_is_checked_when_it_is_resumed(command):
-    command("--max-thoughts 1", [end(1, solution="It is 5.")])
-    at_the_limit = command("--resume --max-thoughts 2", [end(2, "A Major Error.", changes=[("5", "6")])])
-    assert "not checked: it speaks of a Major Error" in at_the_limit.out
-    assert f"{FINAL}It is 6.\n" in command("--resume", [end(3)]).out
 
 
 @pytest.mark.parametrize("reason, replies", AT_THE_LIMIT.items())

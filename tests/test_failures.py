@@ -125,7 +125,7 @@ def fail(serve, run):
     "answer, texts",
     [
         (error(401, "Incorrect key: sk-l***al."), ["Incorrect key: sk-l***al.", "OPENAI_API_KEY"]),
-        (error(404, "No model x."), ["No model x.", "--model", "OPENAI_MODEL", "OPENAI_BASE_URL", "/v1"]),
+        (error(404, "No model x."), ["No model x.", "--model", "OPENAI_MODEL", "OPENAI_BASE_URL", "ends with /v1"]),
         (json_answer({"detail": "Kein Modell für x."}, 422), ["422", "Kein Modell für x."]),
         (json_answer({"error": "Gone."}, 410), ["410", "Gone."]),
     ],

@@ -346,9 +346,10 @@ def test_of_several_steps_that_a_moved_one_could_be_it_is_none(last_plan):
     assert part["sub_steps"] == [{"description": "Check", "status": "Done"}]
 
 
-def test_a_new_step_takes_nothing_from_one_that_is_still_there(last_plan):
+@pytest.mark.parametrize("part", [["[Done] Part 1"], ["[Done] Reworded", "  [Done] Check"]])
+def test_a_new_step_takes_nothing_from_one_that_is_still_there_or_has_moved(last_plan, part):
     first = reply(1, plan=["[Done] Part 1", "  [Done] Check", "[Pending] Conclusion"], results={"Check": "fine"})
-    second = reply(2, plan=["[Done] Part 1", "[Done] Part 2", "  [Done] Check", "[Pending] Conclusion"])
+    second = reply(2, plan=[*part, "[Done] Part 2", "  [Done] Check", "[Pending] Conclusion"])
     part_1, part_2, _ = last_plan(first, second)
     assert part_1["sub_steps"][0]["result"] == "fine"
     assert "result" not in part_2["sub_steps"][0]

@@ -144,8 +144,8 @@ def test_code_is_left_as_it_is(wrap):
 
 
 def test_a_change_of_one_fence_leaves_no_later_thought_of_a_saved_run_unwrapped(run, terminal):
-    first = reply(1, solution="```\na\n```")
-    second = reply(2, changes=[("```\na", "```python\na")])
+    first = reply(1, solution="a")
+    second = reply(2, changes=[("a", "```\na")])
     third = reply(3, "Some words that are wrapped.")
     run("--run=x.yaml", replies=[first, second, third])
     terminal.run(arguments=["--show=x.yaml"], columns=20)

@@ -35,7 +35,7 @@ def add_to_problem(shared, text):
 
 def first_words(text):
     """The text on one line, or as many of its words as fit in 80 characters, with " ..." behind them."""
-    words, *rest = textwrap.wrap(one_line(text), 80, break_on_hyphens=False)
+    words, *rest = textwrap.wrap(one_line(text), 80)
     if rest:
         words += " ..."
     return words
