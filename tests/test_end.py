@@ -168,8 +168,9 @@ def test_a_thought_without_a_verdict_is_taken_with_one_line(think, thinking):
 # The limit
 
 
-def test_at_the_limit_a_line_says_how_to_print_a_solution_that_may_not_be_checked(command):
-    result = command("--max-thoughts 2", [FIRST, reply(2)])
+@pytest.mark.parametrize("options", ["--max-thoughts 2", "--max-thoughts 1 --step"])
+def test_at_the_limit_a_line_says_how_to_print_a_solution_that_may_not_be_checked(command, options):
+    result = command(options, [FIRST, reply(2)])
     assert result.status == 1
     assert "SOLUTION" not in result.out
     line, last_line = result.err.splitlines()
