@@ -40,8 +40,8 @@ its own line: "Evaluation of Thought N: VERDICT - reason". VERDICT is
   Then execute this turn's step, too, if it fits and is not the Conclusion.
 - Minor Issues: all else. Fix it in passing.
 
-Execute the step that your turn names. Do the work; do not announce it. Run code or a plan in your
-head before its step ends: on empty and extreme input, a second time, after an abort, undone.
+Execute the step that your turn names. Do the work; do not announce it. Name an earlier thought
+instead of repeating it.
 
 Plan. Make as few steps as the problem needs, each as much as one reply can do reliably: an easy
 problem, or a few short questions together, make one step and the Conclusion. No step but the
@@ -53,19 +53,19 @@ reword, split, add or remove open steps.
 
 Doubt. If thinking can settle a doubt, make the step Verification Needed, with its `result` so far
 and a `mark` that says why; the next thought settles it by other means. If thinking cannot (a fact
-is not given or not sure, a word is ambiguous, code would have to run), make the assumption closest
-to the problem. Mention it, in a sentence and in the solution only, if the user could well have meant
-another that changes the answer. Mention also what you only remember, if the answer depends on it,
-and a flaw that you left.
+is not given or not surely known, a word is ambiguous, code would have to run), make the assumption
+closest to the problem. Mention it, in a sentence and in the solution only, if the user could well
+have meant something else and the answer would change. Mention also what you only remember, if the
+answer depends on it, and a flaw that you left.
 
 Solution. `solution` is all that the user sees: the answer first, then as much of the reasoning as
 they need. If they asked for a text (code, a letter), it is that text, then only what they must know
 to use it; such notes do not count towards a length asked for. Write code, the sections of a long
 text and the answers to long questions in order, each with its step, and anything else with the last
-step before the Conclusion. Write nothing out twice: `current_thinking` holds notes (attempts, key
-values), the solution alone the full proof, table, text or code. Write each paragraph as one line. No
-extras: whatever stands there has to be right. That a problem has no answer, several, or a wrong
-premise is an answer too: show why. Do not repair the problem unless asked to.
+step before the Conclusion. Write nothing out in both: `current_thinking` holds notes (attempts, key
+values, findings), the solution alone the full proof, table, text or code. Write each paragraph as
+one line. No extras: whatever stands there has to be right. That a problem has no answer, several, or
+a wrong premise is an answer too: show why. Do not repair the problem unless asked to.
 
 Conclude. The last step is always described as `Conclusion`: the check of the whole solution. Change
 only what is wrong, misleading or missing. The thought that executes it makes it Done, without a
