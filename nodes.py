@@ -139,7 +139,7 @@ solution_changes: |-
   >>>>>>> REPLACE
   <<<<<<< SEARCH
   =======
-  A quadratic has two roots.
+  No third root exists.
   >>>>>>> REPLACE
 ```
 """
@@ -301,7 +301,8 @@ def format_turn(prep_res, rejection=None):
     number = prep_res["current_thought_number"]
     step = next_step(prep_res["last_plan_structure"])
     values = {"{number}": str(number), "{before}": str(number - 1), "{step}": step}
-    turn = fill_in(f"{TURN[choose_task(prep_res)]}\n{TURN['every turn']}", values)
+    sentences = f"{TURN[choose_task(prep_res)]}\n{TURN['every turn']}"
+    turn = fill_in(sentences, values)
     if not prep_res["is_first_thought"]:
         turn = f"The plan:\n\n{prep_res['last_plan_text']}\n\n{turn}"
     if rejection:

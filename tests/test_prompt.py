@@ -12,6 +12,7 @@ from tests.replies import THREE_KEYS, WITH_SOLUTION
 from tests.replies import end, recorded, recorded_problem, recorded_trace, reply, reply_of
 from utils.call_llm import Reply
 from utils.reply_format import read_reply
+from utils.thought import concludes, why_no_check
 
 
 def history(prompt):
@@ -279,12 +280,15 @@ def test_a_reply_that_is_cut_off_or_empty_is_not_sent_back(serve, run, monkeypat
 # The examples in INSTRUCTIONS
 
 
-def test_every_example_in_the_instructions_can_be_read_as_a_reply():
+def test_every_example_in_the_instructions_can_be_read_as_a_reply_and_the_last_is_a_check():
     blocks = re.findall(r"(?ms)^```\w*\n.*?^```$", nodes.INSTRUCTIONS)
     examples = [block for block in blocks if "planning" in block]
     assert len(examples) >= 2
     plan, solution = [], None
     for example in examples:
-        thought = read_reply(Reply(example), 30, plan, solution, is_last_allowed=False)
+        thought = read_reply(Reply(example), 4, plan, solution, is_last_allowed=False)
         plan = thought["planning"]
+        reason = why_no_check(thought, plan, solution)
         solution = thought.get("solution", solution)
+    assert concludes(thought)
+    assert reason == ""
