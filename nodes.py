@@ -268,15 +268,14 @@ class ChainOfThoughtNode(Node):
     def post(self, shared, prep_res, exec_res):
         thoughts = shared["thoughts"]
         thoughts.append(exec_res)
-        action = "continue"
-        if run_stops(thoughts, prep_res["is_last_allowed"]):
-            action = "end"
+        stops = run_stops(thoughts, prep_res["is_last_allowed"])
+        if stops:
             shared["solution"] = delivered_solution(thoughts)
         if self.save:
             self.save(shared)  # before it is printed: what is on the screen is in the file
         print_trace(trace_thought(exec_res, prep_res["last_plan_structure"], prep_res["solution_text"]))
         warn_if_not_evaluated(exec_res)
-        return action
+        return "end" if stops else "continue"
 
 
 def warn_if_not_evaluated(thought):
