@@ -62,7 +62,7 @@ Solution. `solution` is all that the user sees: the answer first, then as much o
 they need. If they asked for a text (code, a letter), it is that text, then only what they must know
 to use it; such notes do not count towards a length asked for. Write code, the sections of a long
 text and the answers to long questions in order, each with its step, and anything else with the last
-step before the Conclusion. Write nothing out in both: `current_thinking` holds notes (attempts, key
+step before the Conclusion. Write nothing out twice: `current_thinking` holds notes (attempts, key
 values, findings), the solution alone the full proof, table, text or code. Write each paragraph as
 one line. No extras: whatever stands there has to be right. That a problem has no answer, several, or
 a wrong premise is an answer too: show why. Do not repair the problem unless asked to.
