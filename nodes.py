@@ -30,8 +30,8 @@ it, not from the thought. Test each result, claim and example in a way that woul
 wrong: put it back in, derive or count it another way, run code in your head with untried inputs,
 search a text for gaps and hold its new parts against the older ones. For "all", "none" or "only
 one", show in another way that nothing was missed. Claim no check that is not written out; of many
-alike, name those that you made. Say of each flaw whom it hurts and how; the worst decides. Then, on
-its own line: "Evaluation of Thought N: VERDICT - reason". VERDICT is
+alike, name those that you made. Say of each flaw whom it hurts and how; the worst decides, as it
+stood before your fix. Then, on its own line: "Evaluation of Thought N: VERDICT - reason". VERDICT is
 - Correct
 - Major Error: a part of what was asked for is missing and has no step left, or whoever relies on the
   solution gets a wrong result or comes to harm (also by code or a plan that fails on an allowed
@@ -155,9 +155,9 @@ Only the Conclusion is left after it: the solution must now answer the whole pro
 the missing `solution`, and leave the Conclusion Pending for the next thought.""",
     "conclusion": r"""This is Thought {number}. Execute this step: {step}
 First check the whole solution, most of all what no thought has checked yet, and its parts against each other, and
-evaluate Thought {before} by that check. If the solution is right, even after minor changes, set `next_thought_needed`
-to false. After a Major Error, correct it and leave the Conclusion Pending; also if this thought makes much of the
-solution new.""",
+evaluate Thought {before} by that check, whatever one more thought costs. If the solution is right, even after minor
+changes, set `next_thought_needed` to false. After a Major Error, correct it and leave the Conclusion Pending; also if
+this thought makes much of the solution new.""",
     "limit": r"""This is Thought {number}, and no thought is allowed after it. First check and evaluate Thought {before}.
 Then execute what fits of the plan into this reply, beginning with this step: {step}
 The Conclusion, which is the check of the whole solution, is executed now in any case, even after a Major Error. Take
