@@ -108,7 +108,7 @@ def load_run_to_continue(args):
         add_to_problem(run.shared, "\n\n".join(args.add))
         return SavedRun(run.shared, run.model)  # a run of its own
     if is_solved(run.thoughts):
-        raise RunFailed(f"{path} is solved: use --show, --add TEXT or --after {len(run.thoughts) - 1}.")
+        raise RunFailed(f"{path} is solved: add --add TEXT or --after {len(run.thoughts) - 1}, or use --show instead.")
     return run
 
 
@@ -124,7 +124,7 @@ def find_file(path):
 
 
 def act(args, run, node):
-    """Print what the arguments ask for. Returns the exit status, and what to tell the user or ""."""
+    """Do what the arguments ask for. Returns the exit status, and what to tell the user or ""."""
     if args.show_prompt:
         prep_res = node.prep(run.shared)
         prompt = build_prompt(prep_res, format_turn(prep_res))

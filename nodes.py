@@ -155,11 +155,11 @@ Only the Conclusion is left after it: the solution must now answer the whole pro
 the missing `solution`, and leave the Conclusion Pending for the next thought.""",
     "conclusion": r"""This is Thought {number}. Execute this step: {step}
 First check the whole solution, most of all what no thought has checked yet, and its parts against each other, and
-evaluate Thought {before} by that check, whatever one more thought costs. If the solution is right, even after minor
-changes, set `next_thought_needed` to false. After a Major Error, correct it and leave the Conclusion Pending; also if
-this thought makes much of the solution new.""",
-    "limit": r"""This is Thought {number}, and no thought is allowed after it. First check and evaluate Thought {before}.
-Then execute what fits of the plan into this reply, beginning with this step: {step}
+evaluate Thought {before} by that check: one more thought is cheap, a wrong solution is not. If the solution is right,
+even after minor changes, set `next_thought_needed` to false. After a Major Error, correct it and leave the Conclusion
+Pending; also if this thought makes much of the solution new.""",
+    "limit": r"""This is Thought {number}, and no thought is allowed after it. First check and evaluate Thought
+{before}. Then execute what fits of the plan into this reply, beginning with this step: {step}
 The Conclusion, which is the check of the whole solution, is executed now in any case, even after a Major Error. Take
 out of the plan what can no longer be done. The solution answers as much of the problem as it can; say in it what was
 not done and which doubts are left, if any. Set `next_thought_needed` to false.""",
@@ -174,7 +174,8 @@ REJECTION = {
     "reason": r"""Your last reply to this was rejected: {reason}.
 The format: one block that begins with the fence ```yaml and the key `current_thinking`, and ends with the fence ```;
 every text a block literal (`|-`) with all its lines indented, code fences and markers too; the statuses Pending, Done
-and Verification Needed; no other keys; the whole plan, with `Conclusion` last; a passage to be changed copied exactly.""",
+and Verification Needed; no other keys; the whole plan, with `Conclusion` last; a passage to be changed copied
+exactly.""",
     "new reply": r"""Write a new reply.""",
     "same reply": r"""Send the whole reply again with that corrected. The rejected reply:
 
@@ -190,8 +191,8 @@ log = logging.getLogger("chain_of_thought")
 class ChainOfThoughtNode(Node):
     """Thinks one thought at a time, until one has checked the solution or the run stops without a check.
 
-    run_stops, in utils/thought.py, says when: next_thought_needed decides nothing, though it must not contradict the
-    plan.
+    run_stops, in utils/thought.py, says when: next_thought_needed decides nothing, though it cannot be false while a
+    step is open.
 
     Shared store: "problem" str; "thoughts" list of thoughts, as in utils/thought.py; "current_thought_number" int;
     "solution" str, or None until the run ends with one. Only "problem" need be given.

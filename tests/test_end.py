@@ -59,7 +59,6 @@ def test_after_an_end_that_is_no_check_the_next_thought_checks(command, reason, 
 def test_an_end_is_a_check_if_three_quarters_of_the_solution_stood_before_it(command, before, changes, is_check):
     out = command("", [reply(1, solution=before), end(2, changes=changes), end(3)]).out
     assert ("more than a quarter of the solution is new" not in out) == is_check
-    assert FINAL in out
 
 
 @pytest.mark.parametrize("reason, replies", AT_THE_LIMIT.items())
@@ -154,7 +153,6 @@ def test_a_verdict_is_found_anywhere_in_a_line(think, thinking):
 @pytest.mark.parametrize("thinking", [
     "Fine.",
     "## Evaluation of Thought 1:\nCorrect",
-    "Evaluation of Thought 1: mostly correct",
     "Evaluation of Thought 1: Correctly done",
     "Evaluation of Thought 1 was too generous: Correct",
 ])

@@ -9,7 +9,8 @@ import yaml
 
 from utils.errors import InvalidThought, quote
 
-# All but tabs and line feeds, with what YAML takes for a line break ("\u2028") or cannot hold ("\ud800").
+# The control characters but tab and line feed, what YAML takes for a line break ("\u2028"), what it cannot hold
+# ("\ud800").
 CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
 TEXT_RULE = (

@@ -31,7 +31,7 @@ def compare_plans(plan, plan_before):
     """Yield the lines of a plan, and behind them one for each step of the plan before that is gone.
 
     Each is (line, status, is_new): str; the status of its step, or REMOVED; whether the plan before had no such line
-    below the same parents, or has had it for another step.
+    below the same parents, or fewer of them.
     """
     left = collections.Counter((full_line(step), path) for step, path in walk(plan_before))
     for step, path in walk(plan):

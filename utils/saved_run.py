@@ -31,8 +31,8 @@ log = logging.getLogger("chain_of_thought")
 class SavedRun:
     """A run and its file.
 
-    shared: the shared store; thoughts: those in it; model: the one that thought last, str or None; path: the file, or
-    None until there is one; content: what was read from it or written there last, bytes; saved_count: how many
+    shared: the shared store; thoughts: those in it; model: that of the last thought in the file, str or None; path: the
+    file, or None until there is one; content: what was read from it or written there last, bytes; saved_count: how many
     thoughts need not be saved any more.
     """
 
@@ -159,7 +159,7 @@ def last_model(nodes):
 
 
 def load_run(path, count=None):
-    """The SavedRun in a file, or a new one of its first `count` thoughts. Opens the file once, to read.
+    """The SavedRun in a file, or a new one of its first `count` thoughts. Reads the file once: it may be a pipe.
 
     Raises RunFailed, or OSError.
     """

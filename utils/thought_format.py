@@ -82,7 +82,7 @@ def check_evaluations(thought):
 
 
 def check_plan(thought):
-    """The plan ends with the Conclusion; while any step is open, that is not Done, and the flag is not false."""
+    """The plan ends with the Conclusion. While a step is open, the Conclusion is not Done, and the flag is true."""
     plan = thought["planning"]
     if not plan:
         raise InvalidThought("planning has no steps")
