@@ -48,7 +48,7 @@ def reject(think):
 # Changes
 
 
-CODE = "def f():\n    if x:\n        return 1\n    return 0\nall:\n\tcc abc a.c\n\tstrip a"
+CODE = "def f():\n    if x:\n        return 1\n    return 0\nall:\n\tcc abc a.c"
 LIKE_MARKERS = " =======\n========\n======\n<<<<<<< HEAD\n> >>>>>>> REPLACE\n======= ="
 
 
