@@ -160,9 +160,9 @@ even after minor changes, set `next_thought_needed` to false. After a Major Erro
 Pending; also if this thought makes much of the solution new.""",
     "limit": r"""This is Thought {number}, and no thought is allowed after it. First check and evaluate Thought
 {before}. Then execute what fits of the plan into this reply, beginning with this step: {step}
-The Conclusion, which is the check of the whole solution, is executed now in any case, even after a Major Error. Take
-out of the plan what can no longer be done. The solution answers as much of the problem as it can; say in it what was
-not done and which doubts are left, if any. Set `next_thought_needed` to false.""",
+The Conclusion, which is the check of the whole solution, is executed now in any case, even after a Major Error or if
+much of the solution is new. Take out of the plan what can no longer be done. The solution answers as much of the
+problem as it can; say in it what was not done and which doubts are left, if any. Set `next_thought_needed` to false.""",
     "only thought": r"""This is Thought 1. No thought is allowed after this one, and there is nothing to evaluate. Make
 a plan of what you can do now, do it, and write the solution. Say in it what was not done and which doubts are left, if
 any. The whole plan is Done, with the Conclusion, and `next_thought_needed` is false.""",
