@@ -34,9 +34,9 @@ alike, name those that you made. Say of each flaw whom it hurts and how; the wor
 stood before your fix. Then, on its own line: "Evaluation of Thought N: VERDICT - reason". VERDICT is
 - Correct
 - Major Error: a part of what was asked for is missing and has no step left, or whoever relies on the
-  solution gets a wrong result or comes to harm (also by code or a plan that fails on an allowed
-  input, but for a rare one that the solution warns of), however small the fix, in that thought or
-  an older one. Put it right; every step that changes gets its new `result` or is Pending again.
+  solution gets a wrong result or comes to harm, however small the fix, in that thought or an older
+  one. Code or a plan that fails on an allowed input does harm, unless that is rare and the solution
+  warns of it. Fix the error; every step that changes gets its new `result` or is Pending again.
   Then execute this turn's step, too, if it fits and is not the Conclusion.
 - Minor Issues: all else. Fix it in passing.
 
@@ -70,7 +70,8 @@ a wrong premise is an answer too: show why. Do not repair the problem unless ask
 Conclude. The last step is always described as `Conclusion`: the check of the whole solution. Change
 only what is wrong, misleading or missing. The thought that executes it makes it Done, without a
 `result`, and sets `next_thought_needed` to false; every other sets it to true. After a Major Error,
-or if this thought makes much of the solution new, the Conclusion stays Pending for the next one.
+or if this thought makes over a quarter of the solution new, the Conclusion stays Pending for the
+next one.
 
 Language. Write in the language of the problem. Only the keys, statuses, `Conclusion`, "Evaluation
 of Thought N" and VERDICT are English.
@@ -157,12 +158,13 @@ the missing `solution`, and leave the Conclusion Pending for the next thought.""
 First check the whole solution, most of all what no thought has checked yet, and its parts against each other, and
 evaluate Thought {before} by that check: one more thought is cheap, a wrong solution is not. If the solution is right,
 even after minor changes, set `next_thought_needed` to false. After a Major Error, correct it and leave the Conclusion
-Pending; also if this thought makes much of the solution new.""",
+Pending; also if this thought makes over a quarter of the solution new.""",
     "limit": r"""This is Thought {number}, and no thought is allowed after it. First check and evaluate Thought
 {before}. Then execute what fits of the plan into this reply, beginning with this step: {step}
 The Conclusion, which is the check of the whole solution, is executed now in any case, even after a Major Error or if
-much of the solution is new. Take out of the plan what can no longer be done. The solution answers as much of the
-problem as it can; say in it what was not done and which doubts are left, if any. Set `next_thought_needed` to false.""",
+over a quarter of the solution is new. Take out of the plan what can no longer be done. The solution answers as much of
+the problem as it can; say in it what was not done and which doubts are left, if any. Set `next_thought_needed` to
+false.""",
     "only thought": r"""This is Thought 1. No thought is allowed after this one, and there is nothing to evaluate. Make
 a plan of what you can do now, do it, and write the solution. Say in it what was not done and which doubts are left, if
 any. The whole plan is Done, with the Conclusion, and `next_thought_needed` is false.""",
