@@ -63,7 +63,7 @@ class SavedRun:
                 self.path = create_numbered_file(new_path(self.shared["problem"]), content)
         except OSError as error:
             place = path or self.path or FOLDER
-            raise RunFailed(f"{place}: {error.strerror}; name another new file with --run FILE.") from None
+            raise RunFailed(f"{place}: {error.strerror}; name a new file in an existing folder: --run FILE.") from None
         self.content = content
 
     def save(self, shared):
