@@ -52,7 +52,7 @@ def test_after_an_end_that_is_no_check_the_next_thought_checks(command, reason, 
     ("(a) is 1.\n\n(b) is 2.", [("(b) is 2.", "")], True),
     ("(a) is 1.", [("", "(b) is 12345.")], False),
     ("a b c", [("", "d")], True),
-    ("a b c d e", [("", "f g")], False),
+    ("a b c d", [("", "e e e")], False),
     ("甲乙丙丁戊己庚辛", [("甲乙", "一二")], True),
     ("It is:\n---------------\n5", [("5", "7 | 8")], False),
 ])

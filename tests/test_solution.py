@@ -39,7 +39,6 @@ def reject(think):
         result = think(rejected, **situation)
         line, _ = result.err.splitlines()  # The model has no more replies.
         assert len(result.prompts) == 3
-        assert "rejected" in line
         return line
 
     return reject_reply
@@ -181,12 +180,12 @@ def test_a_thought_has_a_solution_or_changes_and_not_both(reject):
     assert "solution_changes" in reject(reply(2, solution="6", changes=[("5", "6")]))
 
 
-@pytest.mark.parametrize("solution, changes", [
-    (None, []),
-    ("5", [("5", "")]),
+@pytest.mark.parametrize("solution, changes, work", [
+    (None, [], ""),
+    ("5", [("5", "")], "Some work."),
 ])
-def test_an_end_with_nothing_to_deliver_is_rejected(reject, solution, changes):
-    last = reply_of("Evaluation of Thought 1: Correct", DONE, changes=changes)
+def test_an_end_with_nothing_to_deliver_is_rejected(reject, solution, changes, work):
+    last = reply_of(f"Evaluation of Thought 1: Correct\n{work}", DONE, changes=changes)
     assert "write the key solution" in reject(last, solution=solution)
 
 
@@ -205,7 +204,7 @@ def test_a_saved_run_may_hold_what_a_reply_may_not(command):
 
 
 @pytest.mark.parametrize("more", [True, False])
-@pytest.mark.parametrize("last", ["Conclusion", "CONCLUSION: all of it", "3. **Conclusion**", "Conclusion (check)"])
+@pytest.mark.parametrize("last", ["Conclusion", "CONCLUSION: all of it", "3. **Conclusion**"])
 def test_a_plan_without_an_open_step_ends_the_run_whatever_the_flag_says(think, last, more):
     plan = ["[done] Solve", f"[DONE] {last}"]
     result = think(reply(2, plan=plan, more=more))

@@ -106,9 +106,9 @@ def test_a_solution_that_the_last_thought_writes_is_shown_once(trace):
             ["B", "C (c)"],
         ),
         (
-            "[Done] A; [Pending] A; [Pending] Conclusion",
+            "[Done] A; [Pending] A; [Pending] A; [Pending] Conclusion",
             "[Done] A; [Pending] Conclusion (now)",
-            ["A"],
+            ["A", "A"],
         ),
         (
             "[Pending] A; [Pending] B\n(b); [Pending] Conclusion",
@@ -131,10 +131,11 @@ def test_a_step_that_is_gone_stands_at_the_end_of_the_plan_in_the_next_prompt_to
         assert re.findall("- removed: (.*)", behind_plan) == gone
 
 
-def test_a_line_that_stands_in_a_plan_once_more_is_new_in_the_next_prompt(run):
-    first = reply(1, plan=["[Done] Check", "[Pending] Conclusion"])
-    second = reply(2, plan=["[Done] Check", "[Done] Check", "[Pending] Conclusion"])
-    prompt = run(replies=[first, second]).prompts[2]
+@pytest.mark.parametrize("again", ["[Done] Check", "  [Done] Check"])
+def test_a_line_that_stands_in_a_plan_once_more_or_elsewhere_is_new_in_the_next_prompt(run, again):
+    plan = ["[Done] A", again, "[Pending] Conclusion"]
+    second = reply(2, plan=["[Done] Check", *plan])
+    prompt = run(replies=[reply(1, plan=plan), second]).prompts[2]
     assert "(what changed):\n    - [Done] Check\n\n" in prompt
 
 
