@@ -1,6 +1,12 @@
 """Solve a hard problem with a structured chain of thought, and print the trace as it grows."""
 
+import sys
+
+if sys.version_info < (3, 10):
+    sys.exit("Python 3.10 or later is needed; this is {}.{}.".format(*sys.version_info))
+
 import argparse
+import atexit
 import contextlib
 import errno
 import functools
@@ -9,7 +15,6 @@ import logging
 import os
 import pathlib
 import shlex
-import sys
 import traceback
 
 try:
@@ -21,7 +26,7 @@ try:
     from utils.problem import add_to_problem, validate_problem
     from utils.saved_run import FOLDER, SavedRun, latest_path, load_run
     from utils.terminal import LogHandler, is_terminal, print_text, print_trace
-    from utils.thought import delivered_solution, is_solved, solution_so_far, why_unchecked
+    from utils.thought import delivered_solution, is_solved, last_thought
     from utils.trace import trace_run
 except ModuleNotFoundError as error:
     sys.exit(f"{error}: activate the environment, or run pip install -r requirements.txt")
@@ -47,8 +52,11 @@ def main(argv=None, call_llm=None):
         set_up_output(args.verbose)
         require_compatible_options(args, parser)
         run = open_run(args)
-    except (RunFailed, OSError) as failure:  # The arguments ask for what cannot be done.
+    except RunFailed as failure:  # The arguments ask for what cannot be done.
         log.error(failure)
+        return 2
+    except OSError as failure:
+        log.error(f"{failure.filename or 'The current folder'}: {failure.strerror}.")
         return 2
     except KeyboardInterrupt:
         log.error("Interrupted.")
@@ -62,7 +70,7 @@ def main(argv=None, call_llm=None):
     except KeyboardInterrupt:
         status, message = 130, "Interrupted."
     except OutputFailed as failure:
-        sys.stdout = None  # Python would try to write the rest as it exits.
+        atexit.register(setattr, sys, "stdout", None)  # Python would try to write the rest as it exits.
         if args.show and failure.errno == errno.EPIPE:  # as behind `--show | head`
             return 1
         status, message = 1, f"Standard output cannot be written: {failure.strerror}."
@@ -78,7 +86,7 @@ def require_compatible_options(args, parser):
     """Raise RunFailed for options that contradict each other, and for a name under which no run would be found."""
     changed = {name for name, value in vars(args).items() if value != parser.get_default(name)}
     if args.show and changed - {"show", "after", "quiet"}:
-        raise RunFailed("--show goes with --after and --quiet only.")
+        raise RunFailed("--show goes with --after and --quiet only; name its file right after it: --show FILE.")
     if "problem" in changed and changed & {"resume", "after", "add"}:
         raise RunFailed("--resume, --after and --add continue a saved problem, so leave out --problem.")
     if args.run and args.run.suffix != ".yaml":
@@ -107,7 +115,7 @@ def load_run_to_continue(args):
     if args.add:
         add_to_problem(run.shared, "\n\n".join(args.add))
         return SavedRun(run.shared, run.model)  # a run of its own
-    if is_solved(run.thoughts):
+    if is_solved(last_thought(run.thoughts)):
         raise RunFailed(f"{path} is solved: add --add TEXT or --after {len(run.thoughts) - 1}, or use --show instead.")
     return run
 
@@ -137,9 +145,10 @@ def act(args, run, node):
         if not args.show:
             thinking = node if args.step else create_chain_of_thought_flow(node)
             thinking.run(run.shared)
-    solution = delivered_solution(run.thoughts)
+    last = last_thought(run.thoughts)
+    solution = delivered_solution(last)
     if args.show:
-        solution = solution or solution_so_far(run.thoughts)
+        solution = solution or last["solution_so_far"]
     if args.quiet and solution:
         print_text(solution)
     return describe_end(args, run)
@@ -147,16 +156,17 @@ def act(args, run, node):
 
 def describe_end(args, run):
     """How the run has ended, in the form that act returns."""
-    if delivered_solution(run.thoughts):
-        reason = why_unchecked(run.thoughts)
+    last = last_thought(run.thoughts)
+    if delivered_solution(last):
+        reason = last["why_no_check"]
         message = f"The solution of Thought {len(run.thoughts)} is not checked: {reason}." if reason else ""
         return 0, message
     if args.show:
         return 1, f"Not finished after {run.length}."
-    if len(run.thoughts) < args.max_thoughts:  # --step has stopped it.
-        return 0, f"Stopped after {run.length}."
+    if len(run.thoughts) < args.max_thoughts:
+        return int(not args.step), f"Stopped after {run.length}."
     message = f"The limit of {run.length} is reached."
-    if solution_so_far(run.thoughts) and not run.unsaved_count:
+    if last["solution_so_far"] and not run.unsaved_count:
         message = f"The solution so far may be unchecked. To print it: {command('--show', run.path, '-q')}\n{message}"
     return 1, message
 
@@ -182,7 +192,7 @@ def how_to_go_on(args, run):
     """A command that can be pasted, or "" for a run that was only looked at."""
     if args.show or not run.path:
         return ""
-    if is_solved(run.thoughts) and not run.unsaved_count:
+    if is_solved(last_thought(run.thoughts)) and not run.unsaved_count:
         return "To print the run: " + command("--show", run.path)
     return "To continue: " + command("--resume", run.path, *options_of_run(args, run))
 
@@ -243,10 +253,10 @@ def read_words(argument):
     """The user's words, str: an argument or, if that is "-", standard input."""
     try:
         if argument == "-":
-            argument = sys.stdin.buffer.read().decode("utf-8-sig").rstrip()
+            argument = sys.stdin.buffer.read().decode("utf-8-sig", "surrogateescape").rstrip()
         words = argument.replace("\r\n", "\n")
         validate_problem(words)
-    except ValueError as error:  # UnicodeDecodeError is one, too.
+    except ValueError as error:
         raise argparse.ArgumentTypeError(error) from None
     return words
 

@@ -8,14 +8,14 @@ from pocketflow import Node
 
 from utils.call_llm import Reply, call_llm
 from utils.cost import add_costs, format_cost
-from utils.errors import InvalidThought, RunFailed
+from utils.errors import InvalidThought, RejectedReply, RunFailed
 from utils.history import format_history
 from utils.plan_format import format_plan_for_prompt
 from utils.problem import validate_problem
-from utils.reply_format import read_reply
+from utils.reply_reader import read_reply
 from utils.terminal import print_trace, status_line
-from utils.thought import concludes, delivered_solution, is_solved, lacks_verdict, next_step, open_steps
-from utils.thought import run_stops, solution_so_far
+from utils.thought import concludes, delivered_solution, is_solved, lacks_verdict, last_thought, next_step, open_steps
+from utils.thought import run_stops
 from utils.trace import trace_thought
 
 # What every prompt begins with. Edit any sentence: this is plain text, and only three double quotes in a row end it.
@@ -186,7 +186,6 @@ exactly.""",
 }
 
 MAX_THOUGHTS = 30
-TRIES = 3
 
 log = logging.getLogger("chain_of_thought")
 
@@ -202,12 +201,13 @@ class ChainOfThoughtNode(Node):
 
     max_thoughts: the limit. save: None, or a function that is given the shared store after every thought. call_llm: a
     function from a prompt, str, to the reply: a str, None if it is empty, or a Reply, as in utils/call_llm.py.
+    max_retries, wait: as for any Node; only a rejected reply is asked for again.
 
     The attribute costs lists what each reply took, as in utils/cost.py, the rejected ones included.
     """
 
-    def __init__(self, max_thoughts=MAX_THOUGHTS, save=None, call_llm=call_llm):
-        super().__init__()  # PocketFlow's own retry stays off: it would follow a bug, too. exec has tries of its own.
+    def __init__(self, max_thoughts=MAX_THOUGHTS, save=None, call_llm=call_llm, max_retries=3, wait=0):
+        super().__init__(max_retries, wait)
         self.max_thoughts = max_thoughts
         self.save = save
         self.call_llm = call_llm
@@ -216,68 +216,82 @@ class ChainOfThoughtNode(Node):
     def prep(self, shared):
         validate_problem(shared["problem"])
         thoughts = shared.setdefault("thoughts", [])
-        if is_solved(thoughts):
+        before = last_thought(thoughts)
+        if is_solved(before):
             raise ValueError("The problem in this shared store is solved already.")
         number = len(thoughts) + 1
         shared["current_thought_number"] = number
         shared["solution"] = None
-        plan = thoughts[-1]["planning"] if thoughts else []
+        self.rejection = None  # of the try before
+        self.first_cost = len(self.costs)  # of this thought
         return {
             "problem": shared["problem"],
             "thoughts_text": format_history(thoughts),
-            "last_plan_structure": plan,
-            "last_plan_text": format_plan_for_prompt(plan),
-            "solution_text": solution_so_far(thoughts),
+            "thought_before": before,
+            "last_plan_structure": before["planning"],
+            "last_plan_text": format_plan_for_prompt(before["planning"]),
+            "solution_text": before["solution_so_far"],
             "current_thought_number": number,
             "is_first_thought": number == 1,
             "is_last_allowed": number >= self.max_thoughts,
         }
 
     def exec(self, prep_res):
-        """Ask until a reply is a valid thought, each time with what was wrong with the last one.
+        """Ask once, and read the reply. PocketFlow calls this again after an exception, up to max_retries times."""
+        try:
+            return self.think(prep_res)
+        except RejectedReply as rejection:
+            self.rejection = rejection
+            name = f"Thought {prep_res['current_thought_number']}"
+            log.warning(f"{name}: reply {self.cur_retry + 1} of {self.max_retries} was rejected: {rejection}.")
+            raise
+        except Exception:
+            self.cur_retry = self.max_retries - 1  # No other try: the client has repeated its request, a bug stays one.
+            raise
 
-        Nothing else is tried again here: the client has repeated a request that failed, and a bug is no bad reply.
-        """
-        number = prep_res["current_thought_number"]
-        plan_before = prep_res["last_plan_structure"]
-        solution_before = prep_res["solution_text"]
-        first_cost = len(self.costs)
-        rejection = None
-        for attempt in range(1, TRIES + 1):
-            reply = self.ask(prep_res, attempt, rejection)
-            cost = add_costs(self.costs[first_cost:])
-            try:
-                thought = read_reply(reply, number, plan_before, solution_before, prep_res["is_last_allowed"])
-            except InvalidThought as error:
-                rejection = (reply, str(error))
-                log.warning(f"Thought {number}: reply {attempt} of {TRIES} was rejected: {error}.")
-            else:
-                return {"thought_number": number, "cost": cost, **thought}  # in the order of a saved run
-        raise RunFailed(describe_failure(number, rejection, cost))
+    def think(self, prep_res):
+        """The thought in the reply to the prompt. Raises RejectedReply if there is none."""
+        reply = self.ask(prep_res)
+        try:
+            thought = read_reply(reply, prep_res["thought_before"], prep_res["is_last_allowed"])
+        except InvalidThought as error:
+            raise RejectedReply(reply, str(error)) from None
+        return {**thought, "cost": self.cost_so_far()}
 
-    def ask(self, prep_res, attempt, rejection):
-        """The Reply to the prompt. rejection: the Reply before, if it was rejected, with the reason; or None."""
-        turn = format_turn(prep_res, rejection)
+    def ask(self, prep_res):
+        """The Reply to the prompt, which says what was wrong with the reply before it, if that was rejected."""
+        turn = format_turn(prep_res, self.rejection)
         name = f"Thought {prep_res['current_thought_number']}"
-        log.debug(f"=== {name}, try {attempt}: the turn ===\n{turn}")
+        log.debug(f"=== {name}, try {self.cur_retry + 1}: the turn ===\n{turn}")
         start = time.monotonic()
         with status_line(name):
             answer = self.call_llm(build_prompt(prep_res, turn))
         seconds = round(time.monotonic() - start, 1)
         reply = make_reply(answer, seconds)
         self.costs.append(reply.cost)
-        log.debug(f"=== {name}, try {attempt}: the reply ({format_cost(reply.cost)}) ===\n{reply.text}")
+        log.debug(f"=== {name}, try {self.cur_retry + 1}: the reply ({format_cost(reply.cost)}) ===\n{reply.text}")
         return reply
 
+    def exec_fallback(self, prep_res, exc):
+        """PocketFlow calls this with the exception of the last try."""
+        if isinstance(exc, RejectedReply):
+            number = prep_res["current_thought_number"]
+            raise RunFailed(describe_failure(number, exc, self.max_retries, self.cost_so_far())) from None
+        raise exc
+
+    def cost_so_far(self):
+        """What the thought in progress has taken, over all its tries."""
+        return add_costs(self.costs[self.first_cost :])
+
     def post(self, shared, prep_res, exec_res):
-        thoughts = shared["thoughts"]
-        thoughts.append(exec_res)
-        stops = run_stops(thoughts, prep_res["is_last_allowed"])
+        before = prep_res["thought_before"]
+        stops = run_stops(exec_res, before, prep_res["is_last_allowed"])
+        shared["thoughts"].append(exec_res)
         if stops:
-            shared["solution"] = delivered_solution(thoughts)
+            shared["solution"] = delivered_solution(exec_res)
         if self.save:
             self.save(shared)  # before it is printed: what is on the screen is in the file
-        print_trace(trace_thought(exec_res, prep_res["last_plan_structure"], prep_res["solution_text"]))
+        print_trace(trace_thought(exec_res, before))
         warn_if_not_evaluated(exec_res)
         return "end" if stops else "continue"
 
@@ -341,22 +355,24 @@ def make_reply(answer, seconds):
     return answer._replace(cost={**answer.cost, "requests": 1, "seconds": seconds})
 
 
+def is_whole(reply):
+    """Whether a rejected reply can be mended: it is not empty, and was not cut off or refused."""
+    return bool(reply.text.strip()) and not reply.fault
+
+
 def format_rejection(rejection):
-    """The end of the turn after a rejected reply, with the reply, unless it is empty or cannot be mended."""
-    reply, reason = rejection
-    is_whole = reply.text.strip() and not reply.fault
-    demand = "same reply" if is_whole else "new reply"
+    """The end of the turn after a rejected reply, with the reply if it can be mended. rejection: a RejectedReply."""
+    demand = "same reply" if is_whole(rejection.reply) else "new reply"
     sentences = f"\n\n{REJECTION['reason']}\n{REJECTION[demand]}"
-    return fill_in(sentences, {"{reason}": reason, "{reply}": reply.text})
+    return fill_in(sentences, {"{reason}": str(rejection), "{reply}": rejection.reply.text})
 
 
-def describe_failure(number, rejection, cost):
+def describe_failure(number, rejection, tries, cost):
     """Why no thought came of several replies, with the last one and what was wrong with it: for the user."""
-    reply, reason = rejection
-    shown = reply.text.strip() or "(it is empty)"
+    shown = rejection.reply.text.strip() or "(it is empty)"
     took = format_cost(cost)
-    text = f"The last reply:\n{shown}\n\nThought {number}: gave up after {TRIES} rejected replies, which took {took}."
-    text += f" The last one: {reason}."
-    if not reply.fault:  # Of a faulty one, the reason says all.
+    text = f"The last reply:\n{shown}\n\nThought {number}: gave up after {tries} rejected replies, which took {took}."
+    text += f" The last one: {rejection}."
+    if is_whole(rejection.reply):  # Of another, the reason says all.
         text += " The model may be unable to keep to the format, or an edited prompt broke it: -v shows every reply."
     return text

@@ -11,8 +11,8 @@ from tests.loopback import completion
 from tests.replies import THREE_KEYS, WITH_SOLUTION
 from tests.replies import end, recorded, recorded_problem, recorded_trace, reply, reply_of
 from utils.call_llm import Reply
-from utils.reply_format import read_reply
-from utils.thought import concludes, why_no_check
+from utils.reply_reader import read_reply
+from utils.thought import START, concludes, why_no_check
 
 
 def history(prompt):
@@ -284,11 +284,10 @@ def test_every_example_in_the_instructions_can_be_read_as_a_reply_and_the_last_i
     blocks = re.findall(r"(?ms)^```\w*\n.*?^```$", nodes.INSTRUCTIONS)
     examples = [block for block in blocks if "planning" in block]
     assert len(examples) >= 2
-    plan, solution = [], None
+    before = START
     for example in examples:
-        thought = read_reply(Reply(example), 4, plan, solution, is_last_allowed=False)
-        plan = thought["planning"]
-        reason = why_no_check(thought, plan, solution)
-        solution = thought.get("solution", solution)
+        before = {**before, "thought_number": 3}  # The last one evaluates Thought 3.
+        thought = read_reply(Reply(example), before, is_last_allowed=False)
+        before = thought
     assert concludes(thought)
-    assert reason == ""
+    assert why_no_check(thought, {**thought, "thought_number": 3}) == ""

@@ -119,8 +119,9 @@ def test_show_goes_with_no_other_option(refuse, unsolved, options):
         ("--run empty.yaml", "--run"),
         ("--run new.yml", ".yaml"),
         ("--run no/folder.yaml", "no/folder.yaml"),
-        ("--resume missing.yaml", "missing.yaml"),
-        ("--resume runs --after 0", "'runs'"),
+        ("--resume missing.yaml", "missing.yaml: No such file"),
+        ("--show --resume missing.yaml -q", "--show FILE"),
+        ("--resume runs --after 0", "runs: Is a directory"),
     ],
 )
 def test_what_is_wrong_is_named(refuse, unsolved, solved, arguments, named):

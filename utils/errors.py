@@ -14,6 +14,14 @@ class InvalidThought(Exception):
     """A reply, or a part of a saved run, is not a valid thought. str() says why: "planning has no steps"."""
 
 
+class RejectedReply(Exception):
+    """A reply, as in utils/call_llm.py, holds no valid thought. str() says why, as for InvalidThought."""
+
+    def __init__(self, reply, reason):
+        super().__init__(reason)
+        self.reply = reply
+
+
 class OutputFailed(OSError):
     """Standard output cannot be written: nobody reads the pipe any more, or the disk is full."""
 

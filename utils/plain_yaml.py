@@ -1,4 +1,4 @@
-"""YAML to the letter: PyYAML reads it, and what it would change without a word is refused.
+"""YAML as models and people write it: every text is marked as one, and PyYAML reads the rest.
 
 A node is PyYAML's: a mapping, a list or a scalar, with the place where it stands.
 """
@@ -13,6 +13,14 @@ from utils.errors import InvalidThought, quote
 # ("\ud800").
 CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
+# A key whose value is in words, and its value: "  - description:", "Solve"
+WORD_KEYS = "problem|current_thinking|description|status|result|mark|solution|solution_changes|next_thought_needed"
+KEY_LINE = re.compile(rf"( *(?:- +)*(?:{WORD_KEYS}):)(?: +(.*))?")
+
+LITERAL_SIGNS = ("", "|", "|-", "|+")
+LONE_SIGNS = (*LITERAL_SIGNS, ">", ">-", ">+")
+NULL_OR_QUOTED = re.compile(r"""(~|null|Null|NULL|None|'([^']|'')*'|"([^"\\]|\\.)*")( +#.*)?""")  # "'a: b' # comment"
+
 TEXT_RULE = (
     "a text is a block literal (|-), and all its lines are indented by spaces, deeper than its key, none less than the"
     " first"
@@ -20,17 +28,18 @@ TEXT_RULE = (
 
 
 def load_yaml(text):
-    """The node of the YAML in a str. Raises InvalidThought for what is no YAML, or would be changed."""
+    """The node of the YAML in a str. Raises InvalidThought for what is no YAML or has two readings."""
     control = CONTROL_CHARACTER.search(text)
     if control:
-        refuse(line_at(text, control.start()), f"it has the control character {control[0]!r}")
+        line = text.count("\n", 0, control.start()) + 1
+        refuse(line, f"it has {control[0]!r}; write it in UTF-8, without control characters")
+    marked = mark_texts(text)
     try:
-        check_tokens(text)
-        node = yaml.compose(text, Loader=yaml.BaseLoader)
+        check_tokens(marked)
+        node = yaml.compose(marked, Loader=yaml.BaseLoader)
     except yaml.MarkedYAMLError as error:
-        is_open_quote = error.context == "while scanning a quoted scalar"
-        mark = error.context_mark if is_open_quote else error.problem_mark
-        place = "at a tab" if text.startswith("\t", mark.index) else "here or above"
+        mark = error.problem_mark
+        place = "at a tab" if marked.startswith("\t", mark.index) else "here or above"
         refuse(mark.line + 1, f"{place}, YAML cannot read what is meant; {TEXT_RULE}")
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError):  # such as for "\UFFFFFFFF" in double quotes
         raise InvalidThought(f"YAML cannot read what is meant; {TEXT_RULE}") from None
@@ -39,67 +48,93 @@ def load_yaml(text):
     return node
 
 
-def line_at(text, index):
-    return text.count("\n", 0, index) + 1
-
-
 def refuse(line, reason):
     """Raise InvalidThought for what is wrong in the line with this number."""
     raise InvalidThought(f"line {line}: {reason}")
 
 
-# The guard
-
-
 def check_tokens(text):
-    """Raise InvalidThought, or PyYAML's exceptions, unless each value is to the letter what stands in the text."""
-    before = None
-    end = column = 0
+    """Raise InvalidThought for what YAML would take for a sign of its own, and PyYAML's exceptions."""
     for token in yaml.scan(text):
-        start = token.start_mark.index
-        dropped = text[end:start].strip()
-        if dropped:  # such as a comment: between two tokens stands nothing but white space
-            line = line_at(text, text.index(dropped, end))
-            refuse(line, f"YAML would drop {quote(dropped)}; take it out, or put it in a text: {TEXT_RULE}")
-        end = token.end_mark.index
-        line = token.start_mark.line + 1
-        written = text[start:end]
-        if isinstance(before, yaml.KeyToken):
-            column = token.start_mark.column
-            if not written.isidentifier():
-                refuse(line, f"{quote(written)} is not a key, such as `status:`; {TEXT_RULE}")
-        if written.startswith("|"):
-            check_literal(written, line, column)
-        elif not is_to_the_letter(token, written):
-            refuse(line, f"YAML would not take {quote(written)} to the letter; {TEXT_RULE}")
-        before = token
+        written = text[token.start_mark.index : token.end_mark.index]
+        is_sign = isinstance(token, (yaml.AnchorToken, yaml.AliasToken, yaml.TagToken))
+        has_escape = written.startswith('"') and "\\" in written.replace(r"\\", "").replace(r"\"", "")
+        if is_sign or has_escape:
+            refuse(token.start_mark.line + 1, f"YAML would not take {quote(written)} as it is written; {TEXT_RULE}")
 
 
-def check_literal(written, line, column):
-    """The sign of a block literal stands alone, and its text is an even number of spaces deeper than its key.
+# Marking texts
 
-    An odd number is a slip in the first line, which would shift all others. column: that of the key.
+
+def mark_texts(text):
+    """Mark the values in words as texts, so that nothing in them is a sign of YAML. No line is added or moved.
+
+    Raises InvalidThought for a value that has two readings.
     """
-    sign, *lines = written.split("\n")
-    rest = sign.strip("|+- ")  # The 2 of "|2-" may stand: it says itself how deep the text is.
-    if rest and not rest.isdecimal():
-        refuse(line, f"YAML would drop {quote(rest)}; write the text below its sign")
-    first = next((text for text in lines if text.strip(" ")), "")
-    margin = len(first) - len(first.lstrip(" "))
-    depth = margin - column
-    if rest:
-        depth = int(rest)
-    if first and depth % 2:
-        rule = "indent all its lines by two spaces more than its key"
-        refuse(line + 1 + lines.index(first), f"{quote(first)} begins a text: {rule}")
+    lines = text.split("\n")
+    end = 0
+    for index, line in enumerate(lines):
+        found = KEY_LINE.fullmatch(line)
+        if found and index >= end:  # It is no line of another text.
+            key, value = found.groups("")
+            column = len(key) - len(key.lstrip(" -"))
+            end = end_of_text(lines, index + 1, column)
+            numbered = enumerate(lines[index + 1 : end], index + 2)
+            below = [(number, other[column:]) for number, other in numbered if other.strip(" ")]
+            lines[index] = f"{key} {mark_value(value.rstrip(' '), below)}"
+    return "\n".join(lines)
 
 
-def is_to_the_letter(token, written):
-    """Whether YAML takes a token as it is written: a value, quoted or not, or one of the few signs that may stand."""
-    if not isinstance(token, yaml.ScalarToken):
-        return written in ("", ":", "-", "[", "]")  # The last two are for an empty list, []; no comma may stand.
-    quotes = token.style or ""
-    return written == quotes + token.value + quotes
+def end_of_text(lines, start, column):
+    """The index of the first line that is neither blank nor deeper than its key, which stands in this column."""
+    end = start
+    while end < len(lines) and (not lines[end].strip(" ") or depth(lines[end]) > column):
+        end += 1
+    return end
+
+
+def depth(line):
+    return len(line) - len(line.lstrip(" "))
+
+
+def mark_value(value, below):
+    """What is written after a key instead of its value.
+
+    below: the lines below the key that belong to it, from its column on, with their numbers: [(int, str), ...].
+    """
+    if not below:
+        return mark_line(value)
+    if value in LITERAL_SIGNS:
+        return mark_block(value or "|-", below)
+    is_plain = value[0] not in "|>'\""
+    if is_plain and any(" #" in f" {line}" for line in [value, *dict(below).values()]):
+        refuse(below[0][0], f"YAML would drop what follows a #; {TEXT_RULE}")
+    return value  # YAML folds its lines.
+
+
+def mark_line(value):
+    """A value on one line in single quotes, unless it says already what it is. A sign before it is dropped."""
+    text = value.removeprefix("|- ").removeprefix(">- ").strip(" ")
+    if text in LONE_SIGNS or NULL_OR_QUOTED.fullmatch(text):
+        return text
+    escaped = text.replace("'", "''")
+    return f"'{escaped}'"
+
+
+def mark_block(sign, below):
+    """The sign of a block literal with its margin, the smaller indentation of its first two lines: "|2-".
+
+    Where the first line alone is indented by an odd number of spaces, they are a slip, which would shift the others.
+    """
+    first, *others = [depth(line) for _, line in below]
+    margin = min([first, *others[:1]])
+    if others and ((first - margin) % 2 or (first % 2 and first not in others)):
+        number, line = below[0] if first % 2 else below[1]
+        rule = "indent all of it by two spaces more than its key"
+        refuse(number, f"{quote(line)} is not indented like the rest of its text; {rule}")
+    if margin > 9:  # YAML has no such sign, and finds the margin by itself.
+        return sign
+    return f"|{margin}{sign[1:]}"
 
 
 # Reading nodes. `name` says in a reason what is read.
@@ -120,7 +155,7 @@ def read_mapping(node, readers, required_keys, name):
         refuse_node(node, rule)
     nodes = {}
     for key_node, value_node in node.value:
-        key = key_node.value
+        key = read_verbatim(key_node, "a key")
         if key not in readers:
             refuse_node(key_node, f"{quote(key)} is not a key here: {rule}")
         if key in nodes:
@@ -161,10 +196,12 @@ def read_text(node, name):
 
 
 def read_choice(node, name, choices):
-    """One of the choices, str, which may be written in any case."""
+    """One of the choices, str, which may be written in any case, among marks, and before a comment: "**Done** # at last"."""
     written = read_text(node, name)
+    before_comment = written.partition(" #")[0]
+    words = "".join(c if c.isalnum() else " " for c in before_comment.lower()).split()
     for choice in choices:
-        if written.lower() == choice.lower():
+        if words == choice.lower().split():
             return choice
     refuse_node(node, f"{name} is {quote(written)}, not {' or '.join(choices)}")
 

@@ -4,7 +4,7 @@ import textwrap
 
 from utils.plain_yaml import CONTROL_CHARACTER
 from utils.plan_format import one_line
-from utils.thought import PENDING, is_solved, solution_so_far
+from utils.thought import PENDING, is_solved, last_thought
 
 # What the prompt says of an addition, right before it.
 HEADING = "Added later (it overrides the rest; what it makes stale is redone first, not judged):"
@@ -16,7 +16,7 @@ def validate_problem(text):
         raise ValueError("a problem, or an addition to one, cannot be blank")
     control = CONTROL_CHARACTER.search(text)
     if control:
-        raise ValueError(f"a problem, or an addition to one, cannot have the control character {control[0]!r}")
+        raise ValueError(f"a problem is written in UTF-8, without control characters, but it has {control[0]!r}")
 
 
 def add_to_problem(shared, text):
@@ -29,12 +29,13 @@ def add_to_problem(shared, text):
     if thoughts:
         shared["problem"] += f"\n\n{HEADING}"
     shared["problem"] += f"\n\n{text}"
-    if solution_so_far(thoughts) or is_solved(thoughts):
-        reopen(thoughts[-1], f"Addition ({first_words(text)})")
+    last = last_thought(thoughts)
+    if last["solution_so_far"] or is_solved(last):
+        reopen(last, f"Addition ({first_words(text)})")
 
 
 def first_words(text):
-    """The text on one line, or as many of its words as fit in 80 characters, with " ..." behind them."""
+    """The text on one line, or as many of its words as fit in 80 characters, followed by " ..."."""
     words, *rest = textwrap.wrap(one_line(text), 80)
     if rest:
         words += " ..."

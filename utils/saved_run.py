@@ -19,8 +19,8 @@ import yaml
 from utils.cost import format_count, read_cost
 from utils.errors import InvalidThought, RunFailed
 from utils.plain_yaml import load_yaml, read_list, read_mapping, read_verbatim
-from utils.thought import STATUSES, solution_so_far
-from utils.thought_format import SAVED_READERS, read_thought
+from utils.thought import STATUSES, last_thought
+from utils.thought_reader import SAVED_READERS, finish_thought, read_thought
 
 FOLDER = pathlib.Path("runs")
 RUN_READERS = {"problem": read_verbatim, "thoughts": read_list}
@@ -113,7 +113,8 @@ class RunDumper(yaml.SafeDumper):
 
 def format_run(shared):
     """The YAML, bytes, of the problem and the thoughts in a shared store."""
-    run = {key: shared[key] for key in RUN_READERS}
+    thoughts = [{key: thought[key] for key in SAVED_READERS if key in thought} for thought in shared["thoughts"]]
+    run = {"problem": shared["problem"], "thoughts": thoughts}
     return yaml.dump(run, Dumper=RunDumper, sort_keys=False, allow_unicode=True, encoding="utf-8")
 
 
@@ -135,8 +136,8 @@ def read_thoughts(nodes):
     thoughts = []
     for number, node in enumerate(nodes, 1):
         try:
-            # A saved plan is complete, so there is none before it to complete it from.
-            thought = read_thought(node, SAVED_READERS, number, [], solution_so_far(thoughts))
+            thought = read_thought(node, SAVED_READERS, number)
+            finish_thought(thought, last_thought(thoughts))
         except InvalidThought as error:
             way_out = ""
             if number > 1:
@@ -165,9 +166,9 @@ def load_run(path, count=None):
     """
     content = path.read_bytes()
     try:
-        text = content.decode("utf-8-sig").replace("\r\n", "\n")
+        text = content.decode("utf-8-sig", "surrogateescape").replace("\r\n", "\n")
         shared, model = read_run(text, count)
-    except (UnicodeDecodeError, InvalidThought) as error:
+    except InvalidThought as error:
         raise RunFailed(f"{path}: {error}.") from None
     if count is not None:
         return SavedRun(shared, model)

@@ -10,15 +10,19 @@ Each says which passage is replaced, and by what.
 """
 
 import re
+import textwrap
 
 from utils.errors import InvalidThought, quote
 from utils.plain_yaml import trim
 
-SEARCH = r"<<<<<<<(?: SEARCH)?[^\S\n]*\n"
+# Models write markers of five to nine signs, and "SEARCH>". The one between the parts has seven: in Markdown, a line of
+# such signs underlines a heading.
+SEARCH = r"<{5,9}(?: SEARCH>?)?[^\S\n]*\n"
 DIVIDER = r"=======[^\S\n]*\n"
-REPLACE = r">>>>>>>(?: REPLACE)?[^\S\n]*\n"
+REPLACE = r">{5,9}(?: REPLACE>?)?[^\S\n]*\n"
 PART = rf"((?:(?!{SEARCH}|{DIVIDER}|{REPLACE}).*\n)*)"  # any lines but markers
-BLOCK = re.compile(rf"^{SEARCH}{PART}{DIVIDER}{PART}{REPLACE}", re.MULTILINE)
+END = rf"(?:{REPLACE}|(?<!\n\n)(?={SEARCH}|\Z))"  # The last marker may be missing where it can have stood in one place only.
+BLOCK = re.compile(rf"^{SEARCH}{PART}{DIVIDER}{PART}{END}", re.MULTILINE)
 
 
 def read_changes(text):
@@ -44,7 +48,10 @@ def read_change(passage, new):
 def apply_changes(solution, text):
     """The solution, str, after the changes in a text of blocks. Raises InvalidThought."""
     for passage, new in read_changes(text):
-        solution = apply_change(solution, passage, new)
+        changed = apply_change(solution, passage, new)
+        if changed == solution:
+            raise InvalidThought(f"the change of {quote(passage)} changes nothing; drop it or add a line that stays")
+        solution = changed
     return solution
 
 
@@ -55,29 +62,56 @@ def apply_change(solution, passage, new):
     """
     if not passage:
         return trim(f"{solution}\n\n{new}")
-    pattern = f"(?=({passage_pattern(passage)}))"  # It takes no text, so places that overlap are two.
-    places = list(re.finditer(pattern, solution, re.MULTILINE))
-    if len(places) != 1:
-        raise InvalidThought(f"the passage {quote(passage)} occurs {len(places)} times in the solution, not once")
-    start, end = places[0].span(1)
-    before, behind = solution[:start], solution[end:]
-    if not new.strip():
-        return join_without_gap(before, behind)
-    return trim(before + new + behind)
+    place = find_passage(solution, passage)
+    before, after = solution[: place.start()], solution[place.end() :]
+    if not new:
+        return join_without_gap(before, after)
+    margin = place[1]
+    return trim(before + textwrap.indent(new, margin) + after)
+
+
+def find_passage(solution, passage):
+    """The match of a passage in the solution, with the white space that it lacks before its lines in group 1.
+
+    Raises InvalidThought unless there is exactly one, or none and one of whole lines that lack the same white space.
+    """
+    for pattern in (rf"(){passage_pattern(passage)}", indented_pattern(passage)):
+        regex = re.compile(pattern, re.MULTILINE)
+        place = regex.search(solution)
+        if place and regex.search(solution, place.start() + 1):
+            raise InvalidThought(f"the passage {quote(passage)} occurs at least 2 times in the solution, not once")
+        if place:
+            return place
+    raise InvalidThought(f"the passage {quote(passage)} occurs 0 times in the solution, not once")
 
 
 def passage_pattern(passage):
-    """A pattern for the passage, whatever white space stands at its line ends: r"if\\ x:[^\\S\\n]*\\n\\ \\ return"."""
-    lines = [re.escape(line.rstrip()) or r"^[^\S\n]*$" for line in passage.split("\n")]
-    return r"[^\S\n]*\n".join(lines)
+    r"""A pattern for the passage, whatever white space the solution has at line ends: "if\ x:[^\S\n]*\n\ \ return".
+
+    White space at the end of the passage counts, unless a line ends there.
+    """
+    text = passage.rstrip(" \t")
+    lines = [re.escape(line.rstrip()) or r"^[^\S\n]*$" for line in text.split("\n")]
+    pattern = r"[^\S\n]*\n".join(lines)
+    white_space = passage.removeprefix(text)
+    if white_space:
+        pattern += rf"(?:{white_space}|[^\S\n]*$)"
+    return pattern
 
 
-def join_without_gap(before, behind):
+def indented_pattern(passage):
+    """A pattern for the passage as whole lines that all have the same white space before them: a model may drop it."""
+    marked = passage_pattern(textwrap.indent(passage, "\0"))
+    pattern = marked.replace("\0", r"([^\S\n]+)", 1).replace("\0", r"\1")
+    return rf"^{pattern}[^\S\n]*$"
+
+
+def join_without_gap(before, after):
     """The solution without the passage between these two. Whole lines go with their line break, and leave no gap."""
     above, _, left = before.rpartition("\n")
-    right, _, below = behind.partition("\n")
+    right, _, below = after.partition("\n")
     if left.strip() or right.strip():  # The passage is a part of a line.
-        return trim(before + behind)
+        return trim(before + after)
     if not above.rpartition("\n")[2].strip():  # The line above is empty.
         below = trim(below)
     return trim(f"{above}\n{below}")

@@ -14,7 +14,7 @@ import unicodedata
 
 from utils.errors import OutputFailed, show_unprintable
 
-STYLES = {"bold": "\033[1m", "dim": "\033[2m", "magenta": "\033[35m", "red": "\033[1;31m"}
+STYLES = {"bold": "\033[1m", "dim": "\033[2m", "magenta": "\033[35m", "red": "\033[1;31m", "green": "\033[1;32m"}
 ERASE = "\r" + 19 * " " + "\r"  # as long as "Thought 99: 99999 s"; spaces work on every terminal
 
 INDENT = re.compile(r"\s*((?:[-*+•]|\d+[.)])\s+(\[[^]]*\] )?)?")  # "  ", "  - ", "  12. ", "  - [Done] "
@@ -42,8 +42,11 @@ def print_text(text):
 
 
 def print_trace(texts):
-    """Print texts of the trace, (text, style): on a terminal wrapped and styled, elsewhere not."""
-    lines = lay_out(texts) if is_terminal(sys.stdout) else (text for text, _ in texts)
+    """Print texts of the trace, (text, style): on a terminal wrapped and styled, elsewhere not, unless FORCE_COLOR is."""
+    if is_terminal(sys.stdout) or os.environ.get("FORCE_COLOR"):
+        lines = lay_out(texts)
+    else:
+        lines = (text for text, _ in texts)
     for line in lines:
         print_text(line)
 
@@ -88,13 +91,13 @@ def add_style(line, style):
 
 
 class LogHandler(logging.StreamHandler):
-    """Logs to stderr. On a terminal it erases the status line, and shows control characters instead of sending them."""
+    """Logs to stderr. It shows control characters instead of sending them, and erases the status line on a terminal."""
 
     def format(self, record):
-        message = super().format(record)
-        if not is_terminal(sys.stderr):
-            return message
-        return ERASE + show_unprintable(message)
+        message = show_unprintable(super().format(record))
+        if is_terminal(sys.stderr):
+            message = ERASE + message
+        return message
 
 
 @contextlib.contextmanager

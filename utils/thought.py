@@ -5,6 +5,9 @@ with "solution": str or "solution_changes": str (blocks, as in utils/solution.py
 utils/cost.py) where it is known. A step is {"description": str, "status": str}, with "result": str, "mark": str
 and "sub_steps": [step, ...] where there are any.
 
+What follows from a thought and the one before it is worked out once, when the thought is read, and never saved:
+"solution_so_far", the whole solution after it, str or None, and "why_no_check", str.
+
 A thought concludes if it leaves no step open. It checks the solution then, unless why_no_check has a reason. A problem
 is solved with a thought that concludes and checks; where no thought has written a solution, with one that concludes. A
 run stops when the problem is solved, at its limit of thoughts, or after two in a row that conclude and do not check.
@@ -20,6 +23,8 @@ from utils.solution import apply_changes
 
 PENDING, DONE, UNSURE = STATUSES = ("Pending", "Done", "Verification Needed")
 
+START = {"thought_number": 0, "planning": [], "solution_so_far": None, "why_no_check": ""}  # before the first thought
+
 # "Evaluation of Thought 2: Correct - ...", "1. EVALUATION of **Thought 2** -- major error",
 # "evaluation_of_thought_2: correct"
 GAP = r"(?:[^\w\n]|_)+"
@@ -27,7 +32,13 @@ EVALUATION = re.compile(
     rf"evaluation{GAP}of{GAP}thought{GAP}(\d{{1,9}}){GAP}(Correct|Minor Issues|Major Error)(?![^\W_])", re.IGNORECASE
 )
 
-WORD = re.compile(r"[^\W\u2e80-\uffff]+|[\u2e80-\uffff]|[^\w\s]+")  # "word", "字", or marks such as "|" and "---"
+# What stands between white space, such as "12:30", and each Chinese or Japanese character
+WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\s\u3040-\u30ff\u3400-\u9fff]+")
+
+
+def last_thought(thoughts):
+    """The last of the thoughts, or START."""
+    return thoughts[-1] if thoughts else START
 
 
 # The plan
@@ -54,8 +65,9 @@ def next_step(plan):
 
 
 def concludes(thought):
-    """Whether a thought leaves no step open."""
-    return not open_steps(thought["planning"])
+    """Whether a thought leaves no step of its plan open. START has none."""
+    plan = thought["planning"]
+    return bool(plan) and not open_steps(plan)
 
 
 # The evaluations
@@ -77,7 +89,13 @@ def speaks_of_major_error(thought):
     return re.search(r"major[\W_]+error", thought["current_thinking"], re.IGNORECASE) is not None
 
 
-def thinking_behind_verdicts(thought):
+def is_bare_verdict(thought):
+    """Whether a thought's thinking has no word besides its verdicts."""
+    rest = EVALUATION.sub("", thought["current_thinking"])
+    return not any(character.isalnum() for character in rest)
+
+
+def thinking_after_verdicts(thought):
     """What stands in a thought's thinking below the last line with a verdict, or all of it."""
     thinking = rest = thought["current_thinking"]
     for verdict in EVALUATION.finditer(thinking):
@@ -88,37 +106,19 @@ def thinking_behind_verdicts(thought):
 # The solution
 
 
-def solution_after(thought, solution_before):
+def solution_after(thought, before):
     """The solution after a thought: a str, None if none was ever written, or "" if changes have emptied it.
 
     Raises InvalidThought if its changes do not fit.
     """
     if "solution_changes" in thought:
-        return apply_changes(solution_before or "", thought["solution_changes"])
-    return thought.get("solution", solution_before)
+        return apply_changes(before["solution_so_far"] or "", thought["solution_changes"])
+    return thought.get("solution", before["solution_so_far"])
 
 
-def replay(thoughts):
-    """Yield each thought with the plan and the solution before it: (thought, plan_before, solution_before)."""
-    plan = []
-    solution = None
-    for thought in thoughts:
-        yield thought, plan, solution
-        plan = thought["planning"]
-        solution = solution_after(thought, solution)
-
-
-def solution_so_far(thoughts):
-    """The solution after a list of thoughts, as solution_after returns it."""
-    solution = None
-    for thought in thoughts:
-        solution = solution_after(thought, solution)
-    return solution
-
-
-def is_written_anew(thought, solution_before):
+def is_written_anew(thought, before):
     """Whether a thought writes a solution in the place of another."""
-    return "solution" in thought and solution_before not in (None, "", thought["solution"])
+    return "solution" in thought and before["solution_so_far"] not in (None, "", thought["solution"])
 
 
 def is_largely_new(solution, solution_before):
@@ -128,62 +128,63 @@ def is_largely_new(solution, solution_before):
     return new_words.total() > words.total() / 4
 
 
-def delivered_by(thought, solution_before):
-    """What a thought that concludes delivers, str: without any solution, what it thinks behind its verdicts."""
-    solution = solution_after(thought, solution_before)
-    if solution is None:
-        return thinking_behind_verdicts(thought)
-    return solution
+def delivered_solution(thought):
+    """The solution, str, that a run delivers if this thought is its last: None unless the thought concludes.
 
-
-def delivered_solution(thoughts):
-    """What a run delivers: the solution, str, if the last of its thoughts concludes, or else None."""
-    if not thoughts or not concludes(thoughts[-1]):
+    Where no thought has written a solution, it is what the last one thinks after its verdicts.
+    """
+    if not concludes(thought):
         return None
-    return delivered_by(thoughts[-1], solution_so_far(thoughts[:-1]))
+    if thought["solution_so_far"] is None:
+        return thinking_after_verdicts(thought)
+    return thought["solution_so_far"]
 
 
 # Whether it is checked, the problem solved, the run to stop
 
 
-def why_no_check(thought, plan_before, solution_before):
-    """Why a thought that concludes is no check of the solution, str: "" if it is one."""
-    still_open = open_steps(plan_before[:-1])  # The Conclusion, with its sub-steps, is the check itself.
-    if not solution_before:
+def add_what_follows(thought, before):
+    """Give a thought its solution_so_far and its why_no_check. before: the thought before it, or START.
+
+    Raises InvalidThought if its changes of the solution do not fit.
+    """
+    thought["solution_so_far"] = solution_after(thought, before)
+    thought["why_no_check"] = why_no_check(thought, before)
+
+
+def why_no_check(thought, before):
+    """Why a thought, if it concludes, is no check of the solution, str: "" if it is one."""
+    still_open = open_steps(before["planning"][:-1])  # The Conclusion, with its sub-steps, is the check itself.
+    if not before["solution_so_far"]:
         return "no solution stood before it"
     if still_open:
         return f"{quote(still_open[0]['description'])} was still open before it"
     if lacks_verdict(thought):
-        return f"it has no verdict on Thought {thought['thought_number'] - 1}"
-    if is_written_anew(thought, solution_before):
+        return f"it has no verdict on Thought {before['thought_number']}"
+    if is_bare_verdict(thought):
+        return "it has a verdict and no check"
+    if is_written_anew(thought, before):
         return "it writes the solution anew"
-    if is_largely_new(solution_after(thought, solution_before), solution_before):
+    if is_largely_new(thought["solution_so_far"], before["solution_so_far"]):
         return "more than a quarter of the solution is new"
     if speaks_of_major_error(thought):
         return "it speaks of a Major Error"
     return ""
 
 
-def why_unchecked(thoughts):
-    """Why the solution is not checked by the last of the thoughts, which concludes, str: "" if it is."""
-    *_, last = replay(thoughts)
-    return why_no_check(*last)
-
-
-def is_solved(thoughts):
-    """Whether the last of the thoughts concludes and has checked the solution.
+def is_solved(thought):
+    """Whether the problem is solved with this thought: it concludes and has checked the solution.
 
     Where no thought has written a solution, there is nothing to check: a thought that concludes is enough.
     """
-    if not thoughts or not concludes(thoughts[-1]):
-        return False
-    return solution_so_far(thoughts) is None or not why_unchecked(thoughts)
+    is_checked = thought["solution_so_far"] is None or not thought["why_no_check"]
+    return concludes(thought) and is_checked
 
 
-def run_stops(thoughts, is_last_allowed):
-    """Whether a run stops after these thoughts: the problem is solved, no more are allowed, or two in a row conclude.
+def run_stops(thought, before, is_last_allowed):
+    """Whether a run stops after a thought: the problem is solved, no more are allowed, or two in a row conclude.
 
     A model that concludes twice without a check cannot leave its solution alone.
     """
-    conclude_in_a_row = len(thoughts) > 1 and concludes(thoughts[-2]) and concludes(thoughts[-1])
-    return is_last_allowed or is_solved(thoughts) or conclude_in_a_row
+    conclude_in_a_row = concludes(before) and concludes(thought)
+    return is_last_allowed or is_solved(thought) or conclude_in_a_row

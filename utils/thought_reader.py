@@ -3,6 +3,7 @@
 A node is one of PyYAML, as in utils/plain_yaml.py.
 """
 
+import collections
 import copy
 import re
 
@@ -10,7 +11,8 @@ from utils.cost import read_cost
 from utils.errors import InvalidThought, quote
 from utils.plain_yaml import read_choice, read_list, read_mapping, read_text
 from utils.plan_format import walk
-from utils.thought import DONE, STATUSES, concludes, delivered_by, evaluated_thoughts, lacks_verdict, next_step
+from utils.thought import DONE, STATUSES, add_what_follows, concludes, delivered_solution, evaluated_thoughts
+from utils.thought import lacks_verdict, next_step
 
 # "Conclusion", "3. **Conclusion**", "Conclusion: check it", but not "Step 3: Conclusion" or "Conclusion of part (a)"
 CONCLUSION = re.compile(r"[\W\d_]*conclusion\s*([^\w\s]|_|\Z)", re.IGNORECASE)
@@ -53,22 +55,31 @@ REQUIRED_KEYS = ("current_thinking", "planning", "next_thought_needed")
 REPLY_READERS = {key: read for key, read in SAVED_READERS.items() if key != "cost"}
 
 
-def read_thought(node, readers, number, plan_before, solution_before):
-    """Make a thought of its YAML node. Raises InvalidThought.
+def read_thought(node, readers, number):
+    """The thought in a YAML node, with the keys that are given. Raises InvalidThought.
 
-    readers: those of the keys that may be there; number: int, the thought's number; plan_before: list of steps, of
-    which the thought may leave out what did not change; solution_before: str or None.
+    readers: those of the keys that may be there; number: that of the thought, int.
     """
-    values = read_mapping(node, readers, REQUIRED_KEYS, "the thought")
-    written_number = values.pop("thought_number", str(number))
+    fields = read_mapping(node, readers, REQUIRED_KEYS, "the thought")
+    written_number = fields.pop("thought_number", str(number))
     if written_number != str(number):
         raise InvalidThought(f"thought_number is {quote(written_number)}, not {number}")
-    thought = {"thought_number": number, **values}
-    complete_plan(thought["planning"], plan_before)
+    return {"thought_number": number, **fields}
+
+
+def finish_thought(thought, before):
+    """Hold a thought against the rules for all thoughts, and add what follows from it. Raises InvalidThought.
+
+    before: the thought before it, or START.
+    """
     check_evaluations(thought)
     check_plan(thought)
-    check_solution(thought, solution_before)
-    return thought
+    if "solution" in thought and "solution_changes" in thought:
+        raise InvalidThought("it has both solution and solution_changes")
+    add_what_follows(thought, before)
+    if concludes(thought) and not delivered_solution(thought):
+        rule = "write the key solution, and, if another thought is allowed, leave the Conclusion Pending"
+        raise InvalidThought(f"it ends the run without a solution; {rule}")
 
 
 def check_evaluations(thought):
@@ -96,16 +107,6 @@ def check_plan(thought):
         raise InvalidThought(f"it ends the run, but the step {quote(next_step(plan))} is not Done; {rule}")
 
 
-def check_solution(thought, solution_before):
-    """A thought has `solution` or `solution_changes` or neither, the changes fit, and the run ends with a solution."""
-    if "solution" in thought and "solution_changes" in thought:
-        raise InvalidThought("it has both solution and solution_changes")
-    solution = delivered_by(thought, solution_before)  # Raises InvalidThought if a change does not fit.
-    if concludes(thought) and not solution:
-        rule = "write the key solution, and, if another thought is allowed, leave the Conclusion Pending"
-        raise InvalidThought(f"it ends the run without a solution; {rule}")
-
-
 # What a reply may leave out of its plan
 
 
@@ -116,27 +117,31 @@ def complete_plan(plan, plan_before):
     """
     left = list(walk(plan_before))
     moved = []
-    for step, path in walk(plan):  # It goes on into sub-steps that were just given back: they are no others'.
-        same = [old for old in left if old.path == path]
+    for new in walk(plan):  # It goes on into sub-steps that were just given back: they are no others'.
+        same = [old for old in left if old.path == new.path]
         if same:
             left.remove(same[0])
-            complete_step(step, same[0].step)
+            complete_step(new.step, same[0].step)
         else:
-            moved.append((step, path[-1]))
-    for step, name in moved:
-        namesakes = [old for old in left if old.path[-1] == name]
-        if len(namesakes) == 1:
-            left.remove(namesakes[0])
-            complete_step(step, namesakes[0].step)
+            moved.append(new)
+    names = collections.Counter(old.name for old in left)
+    for old in left:  # Parents stand before their sub-steps.
+        namesakes = [new for new in moved if new.name == old.name]
+        if namesakes and names[old.name] == 1:
+            moved.remove(namesakes[0])
+            given_back = complete_step(namesakes[0].step, old.step)
+            names.subtract(sub_step.name for sub_step in walk(given_back))
 
 
 def complete_step(step, before):
-    """Give a step what it had before and leaves out, if its status is the same."""
+    """Give a step what it had before and leaves out, if its status is the same. Returns the sub-steps given back."""
     if step["status"] != before["status"]:
-        return
+        return []
     kept = copy.deepcopy(before)
     if "result" in step:  # An old mark does not belong to a new result.
         kept.pop("mark", None)
+    given_back = [] if "sub_steps" in step else kept.get("sub_steps", [])
     fields = {**kept, **step}
     step.clear()
     step.update({key: fields[key] for key in STEP_READERS if fields.get(key)})  # in this order, and no empty sub_steps
+    return given_back
