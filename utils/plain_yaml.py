@@ -78,23 +78,19 @@ def mark_texts(text):
         if found and index >= end:  # It is no line of another text.
             key, value = found.groups("")
             column = len(key) - len(key.lstrip(" -"))
-            end = end_of_text(lines, index + 1, column)
+            end = find_end(lines, index + 1, column)
             numbered = enumerate(lines[index + 1 : end], index + 2)
             below = [(number, other[column:]) for number, other in numbered if other.strip(" ")]
             lines[index] = f"{key} {mark_value(value.rstrip(' '), below)}"
     return "\n".join(lines)
 
 
-def end_of_text(lines, start, column):
-    """The index of the first line that is neither blank nor deeper than its key, which stands in this column."""
-    end = start
-    while end < len(lines) and (not lines[end].strip(" ") or depth(lines[end]) > column):
-        end += 1
-    return end
-
-
-def depth(line):
-    return len(line) - len(line.lstrip(" "))
+def find_end(lines, start, column):
+    """The index of the first line, from `start` on, that is neither blank nor deeper than its key in this column."""
+    margin = (column + 1) * " "
+    while start < len(lines) and (lines[start].startswith(margin) or not lines[start].strip(" ")):
+        start += 1
+    return start
 
 
 def mark_value(value, below):
@@ -126,15 +122,13 @@ def mark_block(sign, below):
 
     Where the first line alone is indented by an odd number of spaces, they are a slip, which would shift the others.
     """
-    first, *others = [depth(line) for _, line in below]
+    first, *others = [len(line) - len(line.lstrip(" ")) for _, line in below]
     margin = min([first, *others[:1]])
     if others and ((first - margin) % 2 or (first % 2 and first not in others)):
         number, line = below[0] if first % 2 else below[1]
         rule = "indent all of it by two spaces more than its key"
         refuse(number, f"{quote(line)} is not indented like the rest of its text; {rule}")
-    if margin > 9:  # YAML has no such sign, and finds the margin by itself.
-        return sign
-    return f"|{margin}{sign[1:]}"
+    return f"|{margin}{sign[1:]}" if margin < 10 else sign  # YAML has no sign for more, and finds it by itself.
 
 
 # Reading nodes. `name` says in a reason what is read.
@@ -153,19 +147,18 @@ def read_mapping(node, readers, required_keys, name):
     rule = f"{name} has the keys {', '.join(readers)}; {TEXT_RULE}"
     if not isinstance(node, yaml.MappingNode):
         refuse_node(node, rule)
-    nodes = {}
+    values = {}
     for key_node, value_node in node.value:
         key = read_verbatim(key_node, "a key")
         if key not in readers:
             refuse_node(key_node, f"{quote(key)} is not a key here: {rule}")
-        if key in nodes:
+        if key in values:
             refuse_node(key_node, f"the key {quote(key)} of {name} is given twice")
-        nodes[key] = value_node
-    given = [key for key in readers if key in nodes and not is_blank(nodes[key])]
+        values[key] = None if is_blank(value_node) else readers[key](value_node, f"{key} of {name}")
     for key in required_keys:
-        if key not in given:
+        if values.get(key) is None:
             refuse_node(node, f"{key} of {name} is missing or blank")
-    return {key: readers[key](nodes[key], f"{key} of {name}") for key in given}
+    return {key: values[key] for key in readers if values.get(key) is not None}
 
 
 def is_blank(node):

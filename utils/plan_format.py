@@ -12,10 +12,6 @@ class PlacedStep(typing.NamedTuple):
     step: dict
     path: tuple
 
-    @property
-    def name(self):
-        return self.path[-1]
-
 
 def format_plan(plan, plan_before=()):
     """A plan, a str of lines like "- [Done] description: result" and "- [Pending] description (mark)".
@@ -52,8 +48,8 @@ def removed_steps(plan, plan_before):
 
     The Conclusion and its sub-steps never count as gone.
     """
-    before = collections.Counter(placed.name for placed in walk(plan_before[:-1]))
-    now = collections.Counter(placed.name for placed in walk(plan))
+    before = collections.Counter(path[-1] for _, path in walk(plan_before[:-1]))
+    now = collections.Counter(path[-1] for _, path in walk(plan))
     return (before - now).elements()
 
 

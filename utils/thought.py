@@ -106,16 +106,6 @@ def thinking_after_verdicts(thought):
 # The solution
 
 
-def solution_after(thought, before):
-    """The solution after a thought: a str, None if none was ever written, or "" if changes have emptied it.
-
-    Raises InvalidThought if its changes do not fit.
-    """
-    if "solution_changes" in thought:
-        return apply_changes(before["solution_so_far"] or "", thought["solution_changes"])
-    return thought.get("solution", before["solution_so_far"])
-
-
 def is_written_anew(thought, before):
     """Whether a thought writes a solution in the place of another."""
     return "solution" in thought and before["solution_so_far"] not in (None, "", thought["solution"])
@@ -148,7 +138,10 @@ def add_what_follows(thought, before):
 
     Raises InvalidThought if its changes of the solution do not fit.
     """
-    thought["solution_so_far"] = solution_after(thought, before)
+    solution = thought.get("solution", before["solution_so_far"])
+    if "solution_changes" in thought:
+        solution = apply_changes(solution or "", thought["solution_changes"])
+    thought["solution_so_far"] = solution  # None if none was ever written, "" if changes have emptied it
     thought["why_no_check"] = why_no_check(thought, before)
 
 

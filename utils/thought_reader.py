@@ -124,13 +124,13 @@ def complete_plan(plan, plan_before):
             complete_step(new.step, same[0].step)
         else:
             moved.append(new)
-    names = collections.Counter(old.name for old in left)
-    for old in left:  # Parents stand before their sub-steps.
-        namesakes = [new for new in moved if new.name == old.name]
-        if namesakes and names[old.name] == 1:
+    names = collections.Counter(path[-1] for _, path in left)
+    for old, path in left:  # Parents stand before their sub-steps.
+        namesakes = [new for new in moved if new.path[-1] == path[-1]]
+        if namesakes and names[path[-1]] == 1:
             moved.remove(namesakes[0])
-            given_back = complete_step(namesakes[0].step, old.step)
-            names.subtract(sub_step.name for sub_step in walk(given_back))
+            given_back = complete_step(namesakes[0].step, old)
+            names.subtract(path[-1] for _, path in walk(given_back))
 
 
 def complete_step(step, before):
