@@ -50,8 +50,7 @@ def main(argv=None, call_llm=None):
     try:
         args = parser.parse_args(argv)
         set_up_output(args.verbose)
-        require_compatible_options(args, parser)
-        run = open_run(args)
+        run = open_run(args, parser)
     except RunFailed as failure:  # The arguments ask for what cannot be done.
         log.error(failure)
         return 2
@@ -93,8 +92,9 @@ def require_compatible_options(args, parser):
         raise RunFailed(f"--run {args.run}: the name of a run must end with .yaml.")
 
 
-def open_run(args):
+def open_run(args, parser):
     """The SavedRun that the arguments begin with. Unless it is only looked at, it is saved. Raises RunFailed."""
+    require_compatible_options(args, parser)
     if args.show:
         return load_run(find_file(args.show), args.after)
     if args.resume or args.add or args.after is not None:

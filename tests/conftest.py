@@ -39,7 +39,7 @@ class Run(typing.NamedTuple):
 def own_environment(monkeypatch, tmp_path):
     """An empty folder, and none of the user's settings."""
     for name in list(os.environ):
-        is_setting = name.startswith(("OPENAI_", "NO_COLOR", "COLUMNS", "PYTHON"))
+        is_setting = name.startswith(("OPENAI_", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "PYTHON"))
         if is_setting or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("TERM", "xterm")

@@ -6,6 +6,8 @@ from utils.errors import RunFailed
 
 RECORDINGS = pathlib.Path(__file__).parent / "recordings"
 
+# Runs of a strong model, each named for its problem: koushi is a grid (in Japanese), machine and bughunt are code, in
+# the planted ones an error stands in thoughts that are saved. The number is that of the run.
 THREE_KEYS = ["die", "die-2", "intervals", "trains", "trains-2"]  # The cookbook's format, which has no solution.
 WITH_SOLUTION = ["machine-3", "readme-3", "letter-3", "koushi-4", "bughunt-4d"]
 

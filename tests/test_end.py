@@ -13,6 +13,7 @@ NO_CHECK = {
     "no solution stood before it": [reply(1), ANEW],
     "'(b)' was still open before it": [B_OPEN, end(2)],
     "it has no verdict on Thought 1": [FIRST, reply_of("Fine.", DONE)],
+    "it has a verdict and no check": [FIRST, reply_of("**Evaluation of Thought 1**: Correct.", DONE)],
     "it writes the solution anew": [reply(1, solution="4"), ANEW],
     "more than a quarter of the solution is new": [reply(1, solution="4"), end(2, changes=[("4", "5")])],
 }
@@ -54,7 +55,11 @@ def test_after_an_end_that_is_no_check_the_next_thought_checks(command, reason, 
     ("a b c", [("", "d")], True),
     ("a b c d", [("", "e e e")], False),
     ("甲乙丙丁戊己庚辛", [("甲乙", "一二")], True),
+    ("甲乙丙丁戊己庚辛", [("甲乙丙", "一二三")], False),
+    ("1.2 3.4 5.6", [("1.2 3.4", "1.4 3.2")], False),
+    ("가나 다라 마바", [("가나 다라", "나가 라다")], False),
     ("It is:\n---------------\n5", [("5", "7 | 8")], False),
+    ("At 13:35", [("13:35", "15:33")], False),
 ])
 def test_an_end_is_a_check_if_three_quarters_of_the_solution_stood_before_it(command, before, changes, is_check):
     out = command("", [reply(1, solution=before), end(2, changes=changes), end(3)]).out
@@ -130,6 +135,7 @@ def test_without_a_solution_the_thinking_behind_the_last_verdict_ends_the_run(co
     "Evaluation of Thought 1: Correct, or **Major** error?",
     "Evaluation of Thoughts 1 and 2: Major Error",
     "Evaluation of Thought 1: Correct\nThis was a\nMAJOR error.",
+    "Evaluation of Thought 1: Correct\nmajor_error: none",
 ])
 def test_a_major_error_in_any_form_ends_no_run_and_is_rejected_at_once(think, thinking):
     result = think(reply_of(thinking, DONE), end(2))
@@ -148,6 +154,13 @@ def test_a_verdict_is_found_anywhere_in_a_line(think, thinking):
     result = think(reply_of(thinking), end(3))
     assert result.status == 0
     assert result.err == ""
+
+
+def test_a_verdict_on_a_thought_with_two_digits_is_found(command):
+    replies = [reply(number, solution="5") for number in range(1, 11)]
+    result = command("", [*replies, end(11)])
+    assert result.status == 0
+    assert FINAL in result.out
 
 
 @pytest.mark.parametrize("thinking", [

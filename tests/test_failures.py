@@ -16,6 +16,7 @@ FIRST = reply(1, solution="42")
 LAST = end(2)
 ANSWER = {"choices": [{"message": {"content": FIRST}}]}
 HIDDEN_PART = {"thinking": [{"text": LAST}]}
+USAGE = {"prompt_tokens": 3900, "completion_tokens": 196}
 CUT = http_answer("{", length="Content-Length: 9")
 PAGE = "<!DOCTYPE html>"
 KEY = "sk-" + "0123456789abc" * 5
@@ -33,10 +34,13 @@ def one_line(text):
     "answer, reason",
     [
         (completion(None, reasoning_content=LAST), "empty"),
+        (completion(None, usage={"completion_tokens": 812}), "812 completion tokens"),
         (completion([HIDDEN_PART]), "empty"),
         (completion(LAST, refusal="I can't help."), "I can't help"),
         (completion(LAST, "content_filter"), "filter"),
         (completion(LAST, "length"), "sections"),
+        (completion(LAST, "model_length"), "sections"),
+        (completion(LAST, "length", USAGE), "3,900 prompt tokens, 196 completion tokens"),
         (completion(LAST, "MAX_TOKENS"), "sections"),
     ],
 )
@@ -70,9 +74,9 @@ def test_every_thought_has_three_tries_and_each_rejection_is_a_line_that_says_wh
         assert text in line
 
 
-def test_after_a_reply_that_was_no_whole_one_nothing_is_advised_on_the_format(run):
-    cut_off = Reply(LAST, fault="it was cut off")
-    result = run(replies=[cut_off, cut_off, cut_off])
+@pytest.mark.parametrize("reply", [Reply(LAST, fault="it was cut off"), None, " "])
+def test_after_a_reply_that_was_no_whole_one_nothing_is_advised_on_the_format(run, reply):
+    result = run(replies=[reply, reply, reply])
     assert "format" not in result.last_line
     assert "-v" not in result.last_line
 
@@ -137,6 +141,25 @@ def test_a_refused_request_is_shown_in_the_words_of_the_provider(fail, answer, t
         assert text in line
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        error(400, "This model's maximum context length is 4096 tokens."),
+        error(400, "The request exceeds the available context size."),
+    ],
+)
+def test_a_prompt_that_is_too_long_for_the_server_is_said_to_need_a_larger_context(fail, answer):
+    assert "needs a larger context: see README.md" in fail(answer)
+
+
+def test_an_empty_reply_that_was_cut_off_ends_the_run_without_another_try(serve, run):
+    endpoint = serve(FIRST, completion("", "length", USAGE))
+    line = one_line(run().err)
+    assert "3,900 prompt tokens, 196 completion tokens" in line
+    assert "needs a larger context" in line
+    assert len(endpoint.requests) == 2
+
+
 def test_of_a_long_message_in_an_unknown_form_the_beginning_is_shown(fail):
     line = fail(http_answer('{"错误": "' + 999 * "12345 ", 400))
     assert '{"错误": "12345 12345 ' in line
@@ -155,14 +178,15 @@ def test_a_web_page_is_called_one_and_not_shown(fail, status, advice):
     "body, shown",
     [
         ("null", "None"),
-        ('{"error": "Gone."}', "Gone."),
+        ('{"error": "Gone."}', "no completion: Gone. To"),
+        ('{"choices": null, "error": {"message": "Gone.", "code": 502}}', "no completion: Gone. To"),
         ('{"choices": [{"message": {}, "error": "Gone."}]}', "Gone."),
-        ('{"choices": [{"message": {"content": " "}}], "error": "Gone."}', "Gone."),
+        ('{"choices": [{"message": {"content": " "}}], "error": "Gone."}', "no completion: Gone. To"),
         ('{"choices": []}', "choices=[]"),
         ('{"choices": [{"message": {"content": 5}}]}', "content=5"),
     ],
 )
-def test_an_answer_that_is_no_completion_is_shown_as_the_client_has_made_it(fail, body, shown):
+def test_an_answer_that_is_no_completion_is_shown_in_the_words_of_its_error_or_as_the_client_has_made_it(fail, body, shown):
     assert shown in fail(http_answer(body))
 
 

@@ -20,7 +20,7 @@ from tests.conftest import MAIN, run_command, run_python
 from tests.loopback import completion, error
 from tests.replies import Model, end, reply
 from utils.call_llm import Reply
-from utils.errors import RunFailed
+from utils.errors import InvalidThought, RunFailed
 
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # Python expects only ASCII then.
 ODD = reply(1, plan=["[Odd] Conclusion"])
@@ -180,6 +180,20 @@ def test_where_nothing_can_be_printed_a_run_ends_before_more_is_asked(run, monke
     assert "--resume" in result.last_line
 
 
+def test_a_program_that_calls_main_keeps_its_standard_output(run, monkeypatch, closed_pipe):
+    monkeypatch.setattr(sys, "stdout", closed_pipe)
+    assert run(replies=SOLVED).status == 1
+    assert sys.stdout is closed_pipe
+
+
+def test_an_older_python_is_told_so_before_anything_is_imported():
+    code = f"import runpy, sys; sys.version_info = (3, 9, 6); runpy.run_path({MAIN!r}, run_name='__main__')"
+    result = run_python("-X", "importtime", "-c", code)
+    assert result.status == 1
+    assert "Python 3.10 or later is needed" in result.last_line
+    assert "pocketflow" not in result.err
+
+
 def run_without(module):
     """The program in a process where this module is missing."""
     code = f"import runpy, sys; sys.modules[{module!r}] = None; runpy.run_path({MAIN!r}, run_name='__main__')"
@@ -256,6 +270,7 @@ def test_a_function_can_end_the_run_with_a_line(fail):
         (OSError("Their disk is full"), "OSError: Their disk is full"),
         (BrokenPipeError("Their pipe"), "BrokenPipeError: Their pipe"),
         (AssertionError("Their bug"), "AssertionError: Their bug"),
+        (InvalidThought("Their word"), "InvalidThought: Their word"),
         (42, "int"),
         (Reply(b"bytes"), "bytes"),
     ],
@@ -282,6 +297,22 @@ def test_a_flow_that_failed_can_be_run_again_and_goes_on(shared):
         flow_of(FIRST, OSError("No server.")).run(shared)
     flow_of(LAST).run(shared)
     assert len(shared["thoughts"]) == 2
+
+
+@pytest.mark.parametrize("tries", [1, 2, 5])
+def test_a_node_asks_as_often_as_pocketflow_is_told_to(shared, tries):
+    node = ChainOfThoughtNode(call_llm=Model(tries * [ODD]), max_retries=tries)
+    with pytest.raises(RunFailed, match=f"{tries} rejected"):
+        node.run(shared)
+    assert len(node.costs) == tries
+
+
+def test_a_thought_says_what_the_solution_is_so_far_and_why_it_is_no_check(shared):
+    flow_of(FIRST, end(2, changes=[("42", "43")]), end(3)).run(shared)
+    facts = [(thought["solution_so_far"], thought["why_no_check"]) for thought in shared["thoughts"]]
+    assert facts[0] == ("42", "no solution stood before it")
+    assert facts[1] == ("43", "more than a quarter of the solution is new")
+    assert facts[2] == ("43", "")
 
 
 def test_after_a_first_thought_that_failed_the_solution_is_none(shared):
@@ -361,6 +392,13 @@ def test_a_problem_that_could_not_be_saved_is_refused_by_name(problem):
 # The log
 
 
+def test_a_message_shows_control_characters_instead_of_sending_them_into_a_pipe_too(run):
+    bad_reply = "\033[2J\x9b3J\a\tno"
+    err = run(replies=[bad_reply, bad_reply, bad_reply]).err
+    assert "\\x1b[2J\\x9b3J\\x07\tno" in err
+    assert "\033" not in err
+
+
 def test_with_a_handler_of_the_root_logger_everything_is_said_once(run, caplog):
     err = run("--step", replies=[FIRST]).err
     assert err.count("\n") == 1
@@ -399,8 +437,12 @@ def test_the_last_line_sums_up_the_run_and_what_it_took(run, take):
     first = take(0.2, FIRST, model="large")
     replies = [rejected, first, LAST]
     line = run("-v", "--run=x.yaml", replies=replies).last_line
-    for shown in ["2 thoughts", "x.yaml", "3 requests", " 0.3 ", "small", "large"]:
+    for shown in ["2 thoughts", "x.yaml", "3 requests", " 0.3 seconds", "small", "large"]:
         assert shown in line
+
+
+def test_one_second_with_its_tenth_is_still_seconds(run, take):
+    assert "1 request, 1.0 seconds." in run("-v", "--step", replies=[take(1, FIRST)]).last_line
 
 
 def test_the_last_line_does_not_count_what_the_run_began_with(run, trace):

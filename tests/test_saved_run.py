@@ -518,6 +518,14 @@ def test_a_fault_of_a_thought_is_said_with_its_number_and_a_way_out(command, who
     assert command(f"--resume whole.yaml --after {number - 1} --show-prompt").status == 0
 
 
+def test_a_fault_of_the_first_thought_has_no_way_out_but_to_mend_it(command, refuse):
+    command("--run one.yaml", REPLIES[:1])
+    Path("one.yaml").write_text(read("one.yaml").replace("Pending", "Odd"))
+    message = refuse("--show one.yaml")
+    assert "Thought 1: " in message
+    assert "--after" not in message
+
+
 def test_a_thought_that_was_taken_out_is_noticed_at_the_next_also_if_that_has_its_number(whole, refuse):
     text = read("whole.yaml")
     start, end = text.index("- thought_number: 3"), text.index("- thought_number: 4")

@@ -112,6 +112,7 @@ def test_show_goes_with_no_other_option(refuse, unsolved, options):
         ("--problem 'a\x0cb'", r"'\x0c'"),
         ("--problem Gr\udcf6\udcdfe", "udcf6"),
         ("--resume --problem x", "--problem"),
+        ("--after 1 --problem x", "--problem"),
         ("--max-thoughts 0", "--max-thoughts"),
         ("--resume unsolved.yaml --max-thoughts 2", "3"),
         ("--after -1", "--after"),
@@ -146,6 +147,7 @@ def test_a_problem_from_standard_input_that_is_not_utf_8_is_refused():
     refused = run_python(MAIN, "--problem", "-", input="Größe".encode("latin-1"))
     assert refused.status == 2
     assert "--problem" in refused.last_line
+    assert "UTF-8" in refused.last_line
     assert all_files() == {}
 
 

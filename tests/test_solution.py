@@ -72,6 +72,28 @@ def test_empty_lines_at_the_edges_of_a_part_are_taken_to_the_letter(change, pass
     assert change("a\n- b\n\nc", (passage, new)) == result
 
 
+@pytest.mark.parametrize("new, result", [(" ", "3 5"), ("\n\n", "3\n\n5"), ("", "35")])
+def test_white_space_takes_the_place_of_a_passage_and_nothing_takes_it_out(run, new, result):
+    out = run(replies=[reply(1, solution="3_5"), reply(2, changes=[("_", new)]), end(3)]).out
+    assert f"=== FINAL SOLUTION ===\n{result}\n====" in out
+    assert ("\n  +" in out) == bool(new)
+
+
+INDENTED = "def f(xs):\n    if xs:\n        total = sum(xs)\n\n        return total"
+CHANGED = "def f(xs):\n    if xs:\n        return (\n            sum(xs)\n\n        )"
+
+
+@pytest.mark.parametrize("margin", ["    ", "  ", ""])
+def test_a_passage_may_lack_the_same_indentation_before_all_its_lines_which_the_new_ones_get(change, margin):
+    passage = f"{margin}total = sum(xs)\n\n{margin}return total"
+    new = f"{margin}return (\n{margin}    sum(xs)\n\n{margin})"
+    assert change(INDENTED, (passage, new)) == CHANGED
+
+
+def test_a_passage_without_its_indentation_can_be_taken_out(change):
+    assert change(INDENTED, ("if xs:\n    total = sum(xs)\n", "")) == "def f(xs):\n        return total"
+
+
 def test_changes_apply_in_order(change):
     assert change("x = 1, y = 2", ("1", "3"), ("3, y", "3, z")) == "x = 3, z = 2"
 
@@ -111,6 +133,15 @@ def test_lines_that_are_taken_out_leave_no_gap(change, solution, passage, result
 
 
 @pytest.mark.parametrize("solution, passage, result", [
+    ("-\n  a\n  b\n    c", "  b", "-\n  a\n    c"),
+    ("a\n\nb\n\n  c", "b", "a\n\n  c"),
+    ("a\n  b", "a", "  b"),
+])
+def test_what_stands_around_a_passage_that_is_taken_out_keeps_its_indentation(change, solution, passage, result):
+    assert change(solution, (passage, "")) == result
+
+
+@pytest.mark.parametrize("solution, passage, result", [
     ("a b\nc\n\nd", "b\nc", "a \n\nd"),
     ("a\nb c\nd", "a\nb", " c\nd"),
 ])
@@ -126,11 +157,20 @@ def reply_with_changes(text):
     return reply(2, solution=text).replace("solution:", "solution_changes:")
 
 
-def test_a_marker_needs_no_words_and_may_have_white_space_behind_it(think):
-    first = "<<<<<<< SEARCH  \nx\n=======\t\na\n>>>>>>> REPLACE "
-    second = "<<<<<<<\ny\n======= \nb\n>>>>>>>"
-    changes = reply_with_changes(f"{first}\n\n\n{second}")
-    assert think(changes, end(3), solution="x y").out == "a b\n"
+@pytest.mark.parametrize("first, last", [
+    ("<<<<<<< SEARCH  ", ">>>>>>> REPLACE "),
+    ("<<<<<<<", ">>>>>>>"),
+    ("<<<<< SEARCH", ">>>>> REPLACE"),
+    ("<<<<<<<<< SEARCH>", ">>>>>>>>> REPLACE>"),
+])
+def test_a_marker_needs_no_words_and_may_have_more_or_less_signs(think, first, last):
+    blocks = f"{first}\nx\n=======\t\na\n{last}\n\n\n{first}\ny\n=======\nb\n{last}"
+    assert think(reply_with_changes(blocks), end(3), solution="x y").out == "a b\n"
+
+
+def test_the_last_marker_may_be_missing_where_the_next_block_begins_or_the_text_ends(think):
+    blocks = "<<<<<<< SEARCH\nx\n=======\na\n<<<<<<< SEARCH\ny\n=======\nb"
+    assert think(reply_with_changes(blocks), end(3), solution="x y").out == "a b\n"
 
 
 BLOCK = "<<<<<<<\nx\n=======\na\n>>>>>>>"
@@ -164,6 +204,9 @@ def test_faulty_blocks_are_rejected_with_the_three_markers_or_to_write_the_solut
     ("x = 2, then x = 25", "x = 2", 2),
     ("1 + 1 + 1", "1 + 1", 2),
     ("a\na \na", "a\na", 2),
+    ("We wait, then stop", "the ", 0),
+    ("-\n  a\n  b\n    a\n    b", "a\nb", 2),
+    ("  a\n    b", "a\nb", 0),
 ])
 def test_a_passage_that_is_not_there_once_is_rejected(reject, solution, passage, times):
     err = reject(reply(2, changes=[(passage, "y")]), solution=solution)
@@ -351,6 +394,20 @@ def test_a_new_step_takes_nothing_from_one_that_is_still_there_or_has_moved(last
     part_1, part_2, _ = last_plan(first, second)
     assert part_1["sub_steps"][0]["result"] == "fine"
     assert "result" not in part_2["sub_steps"][0]
+
+
+@pytest.mark.parametrize("plan", [
+    ["[Done] Group", "  [Done] A", "[Done] B", "[Pending] Conclusion"],
+    ["[Done] B", "[Done] Group", "  [Done] A", "[Pending] Conclusion"],
+])
+def test_the_sub_steps_that_a_moved_step_gets_back_are_left_for_no_other(last_plan, plan):
+    first = reply(1, plan=["[Done] A", "  [Done] B", "[Pending] Conclusion"], results={"B": "fine"})
+    steps = last_plan(first, reply(2, plan=plan))
+    [group] = [step for step in steps if step["description"] == "Group"]
+    [other] = [step for step in steps if step["description"] == "B"]
+    [moved] = group["sub_steps"]
+    assert moved["sub_steps"] == [{"description": "B", "status": "Done", "result": "fine"}]
+    assert "result" not in other
 
 
 @pytest.mark.parametrize("now", [["[Done] Check"], ["[Done] Group", "  [Done] Check"]])

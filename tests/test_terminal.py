@@ -224,6 +224,19 @@ def test_there_are_no_styles_where_none_are_wanted(terminal, monkeypatch, name, 
     assert "\033" not in terminal.text
 
 
+def test_what_a_change_takes_out_is_red_and_what_it_puts_there_is_green(terminal):
+    terminal.run(reply(1, solution="It is 41."), reply(2, changes=[("41", "42")]))
+    assert terminal.styles["- 41"].endswith("31")
+    assert terminal.styles["+ 42"].endswith("32")
+
+
+def test_a_pipe_is_laid_out_and_styled_where_that_is_forced(run, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "20")
+    out = run("--problem", "x", replies=[reply(1, "Some words that are wrapped.")]).out
+    assert "\n\033[1mThought 1:\033[0m\n  Some words that\n  are wrapped.\n" in out
+
+
 # While a reply is awaited
 
 

@@ -116,6 +116,11 @@ def test_a_solution_that_the_last_thought_writes_is_shown_once(trace):
             [],
         ),
         (
+            "[Done] A; [Pending] B; [Pending] Conclusion",
+            "[Done] A; [Pending] Conclusion (now);   [Pending] B",
+            [],
+        ),
+        (
             "[Done] A; [Pending] Conclusion;   [Pending] B",
             "[Done] A; [Pending] Conclusion (now)",
             [],
