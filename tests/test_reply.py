@@ -481,9 +481,7 @@ def test_a_value_with_two_readings_is_rejected_with_its_line_or_the_next(value):
 
 @pytest.mark.parametrize("value", ["&p", "!x", "*p"])
 def test_an_anchor_an_alias_and_a_tag_are_rejected_with_their_line(value):
-    reason = reject(edited("planning:", f"planning: {value}"))
-    assert "line 4:" in reason
-    assert value in reason
+    assert "line 4:" in reject(edited("planning:", f"planning: {value}"))
 
 
 def test_what_stands_between_keys_is_yaml():
@@ -518,10 +516,11 @@ def test_a_first_line_that_is_alone_at_an_odd_number_of_spaces_is_rejected(sign,
 
 DEEP_STEPS = [f"{'  ' * depth}[Done] Solve" for depth in range(300)]
 DEEP_PLAN = reply(1, plan=[*DEEP_STEPS, "[Pending] Conclusion"])
+DEEP_BRACKETS = edited(PLAN, 10_000 * "[")
 DEEP_LIST = edited(PLAN, f"\n  {'- ' * 500}A")
 
 
-@pytest.mark.parametrize("deep", [DEEP_PLAN, DEEP_LIST], ids=["plan", "list"])
+@pytest.mark.parametrize("deep", [DEEP_PLAN, DEEP_LIST, DEEP_BRACKETS], ids=["plan", "list", "brackets"])
 def test_yaml_that_is_nested_300_deep_is_rejected(run, deep):
     result = run(replies=[deep, reply(1)])
     assert "rejected" in result.err

@@ -35,8 +35,8 @@ def load_yaml(text):
         refuse(line, f"it has {control[0]!r}; write it in UTF-8, without control characters")
     marked = mark_texts(text)
     try:
+        node = yaml.compose(marked, Loader=yaml.BaseLoader)  # first: it gives up early where brackets are nested deep
         check_tokens(marked)
-        node = yaml.compose(marked, Loader=yaml.BaseLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = "at a tab" if marked.startswith("\t", mark.index) else "here or above"
