@@ -70,7 +70,7 @@ def main(argv=None, call_llm=None):
         status, message = 130, "Interrupted."
     except OutputFailed as failure:
         atexit.register(setattr, sys, "stdout", None)  # Python would try to write the rest as it exits.
-        if args.show and failure.errno == errno.EPIPE:  # as behind `--show | head`
+        if args.show and failure.errno == errno.EPIPE:  # as in `--show | head`
             return 1
         status, message = 1, f"Standard output cannot be written: {failure.strerror}."
     except Exception:

@@ -172,7 +172,7 @@ any. The whole plan is Done, with the Conclusion, and `next_thought_needed` is f
     "every turn": r"""End with the closing fence; every block of changes ends with >>>>>>> REPLACE.""",
 }
 
-# What comes behind them after a rejected reply. {reason} and {reply} are filled in.
+# What follows after a rejected reply. {reason} and {reply} are filled in.
 REJECTION = {
     "reason": r"""Your last reply to this was rejected: {reason}.
 The format: one block that begins with the fence ```yaml and the key `current_thinking`, and ends with the fence ```;

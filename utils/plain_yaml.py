@@ -177,7 +177,7 @@ def read_list(node, name):
 
 
 def read_verbatim(node, name):
-    """The str in a scalar, to the letter."""
+    """The str in a scalar, as PyYAML has read it."""
     if not isinstance(node, yaml.ScalarNode):
         refuse_node(node, f"{name} is not a text; {TEXT_RULE}")
     return node.value

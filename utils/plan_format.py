@@ -28,7 +28,7 @@ def format_plan_for_prompt(plan):
 
 
 def compare_plans(plan, plan_before):
-    """Yield the lines of a plan, and behind them one for each step of the plan before that is gone.
+    """Yield the lines of a plan, and after them one for each step of the plan before that is gone.
 
     Each is (line, status, is_new): str; the status of its step, or REMOVED; whether the plan before had no such line
     below the same parents, or fewer of them.

@@ -213,7 +213,7 @@ def create_file(path, content):
 
 
 def replace_file(path, content):
-    """Write a file anew as a whole, or leave it as it is. It keeps its mode, and a link to it stays one."""
+    """Replace a file as a whole, or leave it as it is. It keeps its mode, and a link to it stays one."""
     target = path.resolve()
     # Only its owner can read it.
     descriptor, temporary = tempfile.mkstemp(suffix=".tmp", prefix=".", dir=target.parent)

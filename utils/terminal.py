@@ -20,7 +20,7 @@ ERASE = "\r" + 19 * " " + "\r"  # as long as "Thought 99: 99999 s"; spaces work 
 INDENT = re.compile(r"\s*((?:[-*+•]|\d+[.)])\s+(\[[^]]*\] )?)?")  # "  ", "  - ", "  12. ", "  - [Done] "
 CODE_FENCE = re.compile(r"\s*([-+] )?```[^`]*$")  # "  ```python", "  + ```"
 WRAPPING = {"replace_whitespace": False, "break_long_words": False, "break_on_hyphens": False}
-SECOND_COLUMN = "\x0b"  # behind each wide character while a line is wrapped: textwrap counts it, and may break at it
+SECOND_COLUMN = "\x0b"  # after each wide character while a line is wrapped: textwrap counts it, and may break at it
 
 
 def is_terminal(stream):
@@ -70,7 +70,7 @@ def wrap_line(line):
     text = line.removeprefix(start)
     marked = "".join(c + SECOND_COLUMN if is_wide(c) else c for c in text)
     if marked != text:
-        width -= 1  # The mark behind the last character of a piece is dropped.
+        width -= 1  # The mark after the last character of a piece is dropped.
     indent = " " * min(len(start), width // 2)
     pieces = textwrap.wrap(marked, width, initial_indent=start, subsequent_indent=indent, **WRAPPING)
     return [piece.replace(SECOND_COLUMN, "") for piece in pieces] or [start]
