@@ -186,7 +186,7 @@ def test_a_web_page_is_called_one_and_not_shown(fail, status, advice):
         ('{"choices": [{"message": {"content": 5}}]}', "content=5"),
     ],
 )
-def test_an_answer_that_is_no_completion_is_shown_in_the_words_of_its_error_or_as_the_client_has_made_it(fail, body, shown):
+def test_an_answer_that_is_no_completion_is_shown_in_its_own_words_or_as_the_client_has_made_it(fail, body, shown):
     assert shown in fail(http_answer(body))
 
 

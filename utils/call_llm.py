@@ -82,7 +82,7 @@ def read_usage(usage):
 
 
 def find_fault(choice, text, cost):
-    """Why the reply in this choice cannot be a thought, or None. Raises RunFailed if another try would be cut off, too."""
+    """Why the reply in this choice cannot be a thought, or None. Raises RunFailed if no other try would be one."""
     finish_reason = str(choice.finish_reason).lower()  # Some servers say "model_length" or "MAX_TOKENS".
     tokens = format_cost({key: cost[key] for key in TOKEN_KEYS if key in cost}) or "no tokens"
     if choice.message.refusal:

@@ -189,7 +189,7 @@ def read_text(node, name):
 
 
 def read_choice(node, name, choices):
-    """One of the choices, str, which may be written in any case, among marks, and before a comment: "**Done** # at last"."""
+    """One of the choices, str, which may be written in any case, among marks and before a comment: "**DONE** # so"."""
     written = read_text(node, name)
     before_comment = written.partition(" #")[0]
     words = "".join(c if c.isalnum() else " " for c in before_comment.lower()).split()

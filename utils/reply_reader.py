@@ -10,8 +10,8 @@ from utils.plain_yaml import load_yaml
 from utils.thought import concludes, speaks_of_major_error
 from utils.thought_reader import REPLY_READERS, complete_plan, finish_thought, read_thought
 
-# All up to the last "</think>" on a line that is not indented, or to what servers leave of the channels of gpt-oss, as in
-# "<|channel|>analysis<|message|>So ..." and "analysisSo ... assistantfinal"
+# All up to the last "</think>" on a line that is not indented, or to what servers leave of the channels of gpt-oss:
+# "<|channel|>analysis<|message|>So ...", "analysisSo ... assistantfinal"
 END_OF_THINK_PART = r"</(?:think|thinking|reasoning)>|<\|message\|>|assistantfinal"
 THINK_PART = re.compile(rf"\A.*^(?=\S)[^\n]*(?:{END_OF_THINK_PART})", re.MULTILINE | re.DOTALL)
 

@@ -21,7 +21,7 @@ SEARCH = r"<{5,9}(?: SEARCH>?)?[^\S\n]*\n"
 DIVIDER = r"=======[^\S\n]*\n"
 REPLACE = r">{5,9}(?: REPLACE>?)?[^\S\n]*\n"
 PART = rf"((?:(?!{SEARCH}|{DIVIDER}|{REPLACE}).*\n)*)"  # any lines but markers
-END = rf"(?:{REPLACE}|(?<!\n\n)(?={SEARCH}|\Z))"  # The last marker may be missing where it can have stood in one place only.
+END = rf"(?:{REPLACE}|(?<!\n\n)(?={SEARCH}|\Z))"  # It may be missing where it can have stood in one place only.
 BLOCK = re.compile(rf"^{SEARCH}{PART}{DIVIDER}{PART}{END}", re.MULTILINE)
 
 

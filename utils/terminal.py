@@ -42,7 +42,7 @@ def print_text(text):
 
 
 def print_trace(texts):
-    """Print texts of the trace, (text, style): on a terminal wrapped and styled, elsewhere not, unless FORCE_COLOR is."""
+    """Print texts of the trace, (text, style): wrapped and styled on a terminal, or if FORCE_COLOR asks for it."""
     if is_terminal(sys.stdout) or os.environ.get("FORCE_COLOR"):
         lines = lay_out(texts)
     else:
