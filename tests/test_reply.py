@@ -479,6 +479,10 @@ def test_a_value_with_two_readings_is_rejected_with_its_line_or_the_next(value):
     assert "|-" in reason
 
 
+def test_a_backslash_in_double_quotes_is_named():
+    assert "line 7: at a backslash in double quotes" in reject(edited("x = 2", r'"$\frac{1}{2}$"'))
+
+
 @pytest.mark.parametrize("value", ["&p", "!x", "*p"])
 def test_an_anchor_an_alias_and_a_tag_are_rejected_with_their_line(value):
     assert "line 4:" in reject(edited("planning:", f"planning: {value}"))

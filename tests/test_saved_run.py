@@ -548,7 +548,7 @@ def test_a_thought_behind_one_that_has_solved_the_problem_is_taken(command, whol
 
 @pytest.mark.parametrize("old, new, named", [
     ("problem:", "my_note: x\nproblem:", "my_note"),
-    ("problem: |-\n  You", "problem: &a\n  You", "'&a'"),
+    ("thoughts:", "thoughts: &a", "'&'"),
     ("You", "You w\udcf6rk", "line 2: it has '\\udcf6'; write it in UTF-8"),
 ])
 def test_a_file_that_is_no_run_is_refused(whole, refuse, old, new, named):

@@ -35,11 +35,14 @@ def load_yaml(text):
         refuse(line, f"it has {control[0]!r}; write it in UTF-8, without control characters")
     marked = mark_texts(text)
     try:
-        node = yaml.compose(marked, Loader=yaml.BaseLoader)  # first: it gives up early where brackets are nested deep
-        check_tokens(marked)
+        node = yaml.compose(marked, Loader=PlainLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        place = "at a tab" if marked.startswith("\t", mark.index) else "here or above"
+        place = "here or above"
+        if marked.startswith("\t", mark.index):
+            place = "at a tab"
+        if marked.endswith("\\", 0, mark.index):
+            place = "at a backslash in double quotes"
         refuse(mark.line + 1, f"{place}, YAML cannot read what is meant; {TEXT_RULE}")
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError):  # such as for "\UFFFFFFFF" in double quotes
         raise InvalidThought(f"YAML cannot read what is meant; {TEXT_RULE}") from None
@@ -53,14 +56,16 @@ def refuse(line, reason):
     raise InvalidThought(f"line {line}: {reason}")
 
 
-def check_tokens(text):
-    """Raise InvalidThought for what YAML would take for a sign of its own, and PyYAML's exceptions."""
-    for token in yaml.scan(text):
-        written = text[token.start_mark.index : token.end_mark.index]
-        is_sign = isinstance(token, (yaml.AnchorToken, yaml.AliasToken, yaml.TagToken))
-        has_escape = written.startswith('"') and "\\" in written.replace(r"\\", "").replace(r"\"", "")
-        if is_sign or has_escape:
-            refuse(token.start_mark.line + 1, f"YAML would not take {quote(written)} as it is written; {TEXT_RULE}")
+class PlainLoader(yaml.BaseLoader):
+    r"""PyYAML without what no text needs: anchors, aliases, tags, and escapes in double quotes but for \" and \\."""
+
+    ESCAPE_REPLACEMENTS = {'"': '"', "\\": "\\"}
+    ESCAPE_CODES = {}
+
+    def fetch_anchor(self):
+        refuse(self.line + 1, f"{quote(self.peek())} would be a sign of YAML here; {TEXT_RULE}")
+
+    fetch_alias = fetch_tag = fetch_anchor
 
 
 # Marking texts

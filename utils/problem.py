@@ -16,7 +16,7 @@ def validate_problem(text):
         raise ValueError("a problem, or an addition to one, cannot be blank")
     control = CONTROL_CHARACTER.search(text)
     if control:
-        raise ValueError(f"a problem is written in UTF-8, without control characters, but it has {control[0]!r}")
+        raise ValueError(f"a problem must be UTF-8 without control characters; this one has {control[0]!r}")
 
 
 def add_to_problem(shared, text):
