@@ -307,16 +307,6 @@ def test_a_value_that_is_marked_or_goes_on_below_is_what_yaml_makes_of_it(writte
     assert result_of(read(edited("x = 2", written))) == text
 
 
-BELOW = "a: b # c\n\n  status: *x\n- |\n'"
-
-
-@pytest.mark.parametrize("sign", ["", "|", "|-", "|+"])
-@pytest.mark.parametrize("margin", [2, 4, 12])
-def test_a_text_below_its_key_is_taken_whatever_its_margin_and_with_or_without_a_sign(sign, margin):
-    text = textwrap.indent(BELOW, (4 + margin) * " ")
-    assert result_of(read(edited("x = 2", f"{sign}\n\n{text}"))) == BELOW
-
-
 @pytest.mark.parametrize(
     "lines, text",
     [
@@ -351,13 +341,13 @@ def test_any_text_on_one_line_is_read_to_the_letter():
         assert result_of(read(edited("x = 2", text))) == text
 
 
-def test_any_lines_below_a_key_are_read_to_the_letter_whatever_their_margin():
-    texts = made_up_texts(300)
-    for number in range(300):
-        lines = ["First", *texts[number : number + 3], "", "Last"]
-        margin = (5 + number % 7) * " "
-        below = textwrap.indent("\n".join(lines), margin)
-        assert result_of(read(edited("x = 2", f"\n{below}"))) == "\n".join(lines)
+@pytest.mark.parametrize("sign", ["", "|", "|-", "|+"])
+def test_any_lines_below_a_key_are_read_to_the_letter_whatever_their_margin_and_sign(sign):
+    texts = made_up_texts(100)
+    for number in range(100):
+        text = "\n".join(["First", *texts[number : number + 3], "", "Last"])
+        below = textwrap.indent(text, (5 + number % 12) * " ")
+        assert result_of(read(edited("x = 2", f"{sign}\n\n{below}"))) == text
 
 
 @pytest.mark.parametrize("written", ["~", "null", "None # yet", "", "' '", "|-", "|-\n      \n"])
@@ -477,10 +467,6 @@ def test_a_value_with_two_readings_is_rejected_with_its_line_or_the_next(value):
     reason = reject(edited("x = 2", value))
     assert reason.startswith(("line 7:", "line 8:"))
     assert "|-" in reason
-
-
-def test_a_backslash_in_double_quotes_is_named():
-    assert "line 7: at a backslash in double quotes" in reject(edited("x = 2", r'"$\frac{1}{2}$"'))
 
 
 @pytest.mark.parametrize("value", ["&p", "!x", "*p"])
