@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import Mock
 
 import pytest
 from pocketflow import Flow, Node
@@ -305,6 +306,21 @@ def test_a_node_asks_as_often_as_pocketflow_is_told_to(shared, tries):
     with pytest.raises(RunFailed, match=f"{tries} rejected"):
         node.run(shared)
     assert len(node.costs) == tries
+
+
+def test_a_node_that_is_run_again_knows_nothing_of_an_old_rejection(shared):
+    model = Model([ODD, FIRST, LAST])
+    node = ChainOfThoughtNode(call_llm=model)
+    node.run(shared)
+    node.run(shared)
+    assert "rejected" not in model.prompts[2]
+
+
+def test_a_run_that_stops_below_its_limit_without_a_solution_does_not_speak_of_the_limit(run, monkeypatch):
+    monkeypatch.setattr(nodes, "run_stops", Mock(return_value=True))  # for a reason of the user's own
+    result = run(replies=[reply(1)])
+    assert result.status == 1
+    assert result.err.startswith("Stopped after 1 thought.")
 
 
 def test_a_thought_says_what_the_solution_is_so_far_and_why_it_is_no_check(shared):

@@ -65,7 +65,7 @@ class PlainLoader(yaml.BaseLoader):
     def fetch_anchor(self):
         refuse(self.line + 1, f"{quote(self.peek())} would be a sign of YAML here; {TEXT_RULE}")
 
-    fetch_alias = fetch_tag = fetch_anchor
+    fetch_tag = fetch_anchor  # Without anchors, there is nothing for an alias to name.
 
 
 # Marking texts
