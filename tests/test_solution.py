@@ -358,6 +358,13 @@ def test_a_step_with_a_new_result_keeps_its_sub_steps_and_not_its_mark(return_st
     assert "mark" not in step
 
 
+def test_the_keys_of_a_step_keep_their_order_also_if_one_is_given_later(last_plan):
+    plan = ["[Done] A", "  [Done] B", "[Pending] Conclusion"]
+    again = reply(2, plan=["[Done] A", "[Pending] Conclusion"], results={"A": "2"})
+    step, _ = last_plan(reply(1, plan=plan), again)
+    assert list(step) == ["description", "status", "result", "sub_steps"]
+
+
 def test_an_empty_list_takes_the_sub_steps_out(last_plan):
     again = reply(2, plan=["[Done] Solve for x", "[Pending] Conclusion"])
     step, _ = last_plan(solve(), again.replace("status: Done", "status: Done\n    sub_steps: []"))
