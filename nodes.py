@@ -41,8 +41,7 @@ worst decides, as it stood before your fix. Then on its own line:
   execute this turn's step, too, if it fits and is not the Conclusion.
 - Minor Issues: all else. Fix it in passing.
 
-Execute the step that your turn names. Do the work; do not announce it. Name an earlier thought
-instead of repeating it.
+Execute the step that your turn names. Do the work; do not announce it.
 
 Plan. Make as few steps as the problem needs, each as much as one reply can do reliably: an easy
 problem, or a few short questions together, make one step and the Conclusion. No step but the
@@ -63,11 +62,10 @@ Solution. `solution` is all that the user sees: the answer first, then as much o
 they need. If they asked for a text (code, a letter), it is that text, then only what they must know
 to use it; such notes do not count towards a length asked for. Write code, the sections of a long
 text and the answers to long questions in order, each with its step, and anything else with the last
-step before the Conclusion. Write nothing out twice: `current_thinking` holds notes (attempts,
-findings), the solution alone the full proof, table, text or code. Write each paragraph as one line.
-No extras, only what was asked for and what makes it safe: all of it has to be right. That a problem
-has no answer, several, or a wrong premise is an answer too: show why. Do not repair the problem
-unless asked to.
+step before the Conclusion. Write nothing out twice: `current_thinking` holds notes, the solution
+alone the full proof, table, text or code. Write each paragraph as one line. No extras, only what
+was asked for and what makes it safe. That a problem has no answer, several, or a wrong premise is
+an answer too: show why. Do not repair the problem unless asked to.
 
 Conclude. The last step is always described as `Conclusion`: the check of the whole solution. Change
 only what is wrong, misleading or missing. The thought that executes it makes it Done, without a
@@ -169,7 +167,7 @@ false.""",
     "only thought": r"""This is Thought 1. No thought is allowed after this one, and there is nothing to evaluate. Make
 a plan of what you can do now, do it, and write the solution. Say in it what was not done and which doubts are left, if
 any. The whole plan is Done, with the Conclusion, and `next_thought_needed` is false.""",
-    "every turn": r"""End with the closing fence; every block of changes ends with >>>>>>> REPLACE.""",
+    "every turn": r"""End with the closing fence.""",
 }
 
 # What follows after a rejected reply. {reason} and {reply} are filled in.
