@@ -94,9 +94,7 @@ def passage_pattern(passage):
     lines = [re.escape(line.rstrip()) or r"^[^\S\n]*$" for line in text.split("\n")]
     pattern = r"[^\S\n]*\n".join(lines)
     white_space = passage.removeprefix(text)
-    if white_space:
-        pattern += rf"(?:{white_space}|[^\S\n]*$)"
-    return pattern
+    return rf"{pattern}(?:{white_space}|[^\S\n]*$)"
 
 
 def indented_pattern(passage):
