@@ -127,25 +127,13 @@ def test_white_space_at_the_ends_of_lines_does_not_count_when_searching_and_stay
     ("a\n\n\nb  \n \n\nc", "b", "a\n\n\nc"),
     ("a\nb\n\n\nc", "b", "a\n\n\nc"),
     ("- a\n  - b\n  - c", "- b", "- a\n  - c"),
-])
-def test_lines_that_are_taken_out_leave_no_gap(change, solution, passage, result):
-    assert change(solution, (passage, "")) == result
-
-
-@pytest.mark.parametrize("solution, passage, result", [
     ("-\n  a\n  b\n    c", "  b", "-\n  a\n    c"),
     ("a\n\nb\n\n  c", "b", "a\n\n  c"),
     ("a\n  b", "a", "  b"),
-])
-def test_what_stands_around_a_passage_that_is_taken_out_keeps_its_indentation(change, solution, passage, result):
-    assert change(solution, (passage, "")) == result
-
-
-@pytest.mark.parametrize("solution, passage, result", [
     ("a b\nc\n\nd", "b\nc", "a \n\nd"),
     ("a\nb c\nd", "a\nb", " c\nd"),
 ])
-def test_a_part_of_a_line_is_taken_out_alone(change, solution, passage, result):
+def test_what_is_taken_out_leaves_no_gap_and_everything_else_as_it_was(change, solution, passage, result):
     assert change(solution, (passage, "")) == result
 
 
@@ -411,10 +399,8 @@ def test_the_sub_steps_that_a_moved_step_gets_back_are_left_for_no_other(last_pl
     first = reply(1, plan=["[Done] A", "  [Done] B", "[Pending] Conclusion"], results={"B": "fine"})
     steps = last_plan(first, reply(2, plan=plan))
     [group] = [step for step in steps if step["description"] == "Group"]
-    [other] = [step for step in steps if step["description"] == "B"]
-    [moved] = group["sub_steps"]
-    assert moved["sub_steps"] == [{"description": "B", "status": "Done", "result": "fine"}]
-    assert "result" not in other
+    assert str(steps).count("fine") == 1
+    assert "fine" in str(group)
 
 
 @pytest.mark.parametrize("now", [["[Done] Check"], ["[Done] Group", "  [Done] Check"]])
