@@ -11,8 +11,11 @@ import pytest
 from tests.replies import end, recorded, reply, reply_of
 from utils.call_llm import Reply
 from utils.errors import InvalidThought
+from utils.plain_yaml import WORD_KEYS, read_text, read_verbatim
 from utils.reply_reader import read_reply
+from utils.saved_run import RUN_READERS
 from utils.thought import START
+from utils.thought_reader import SAVED_READERS, STEP_READERS
 
 THINKING = "|-\n  Some work."
 PLAN = """
@@ -300,7 +303,6 @@ def test_a_value_on_one_line_is_the_text_that_was_written(written):
         ("y = 2, since\n      x is 1", "y = 2, since x is 1"),
         ("'y: 2,\n\n      since # x'", "y: 2,\nsince # x"),
         (">-\n      y: 2,\n      since # x", "y: 2, since # x"),
-        ("|- # a comment\n      y = 2", "y = 2"),
     ],
 )
 def test_a_value_that_is_marked_or_goes_on_below_is_what_yaml_makes_of_it(written, text):
@@ -461,17 +463,34 @@ def test_a_thought_that_evaluates_the_one_before_it_may_speak_of_others(run, mor
         "|- two\n      roots",
         "two #1\n      roots",
         "two\n      # roots",
+        "'two'\n      # roots",
+        "|- # two\n      roots",
+        "|-\n        two\n        roots\n      # x",
+        ">-\n        two\n        roots\n      # x",
     ],
 )
 def test_a_value_with_two_readings_is_rejected_with_its_line_or_the_next(value):
     reason = reject(edited("x = 2", value))
-    assert reason.startswith(("line 7:", "line 8:"))
+    assert reason.startswith(("line 7:", "line 8:", "line 10:"))
     assert "|-" in reason
 
 
 @pytest.mark.parametrize("value", ["&p", "!x", "*p"])
 def test_an_anchor_an_alias_and_a_tag_are_rejected_with_their_line(value):
     assert "line 4:" in reject(edited("planning:", f"planning: {value}"))
+
+
+@pytest.mark.parametrize("key", ["'solution'", '"solution"', "solution "])
+def test_what_looks_like_keys_in_a_text_is_text_however_its_key_is_written(key):
+    text = "A file:\nstatus: it's on\nresult: |- x"
+    written = textwrap.indent(text, "  ")
+    assert read(edited(": true", f": true\n{key}: |-\n{written}"))["solution"] == text
+
+
+def test_every_key_that_is_read_as_a_text_is_marked_as_one():
+    for readers in (SAVED_READERS, STEP_READERS, RUN_READERS):
+        keys = [key for key, read in readers.items() if read in (read_text, read_verbatim)]
+        assert set(keys) <= set(WORD_KEYS)
 
 
 def test_what_stands_between_keys_is_yaml():

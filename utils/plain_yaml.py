@@ -13,12 +13,23 @@ from utils.errors import InvalidThought, quote
 # ("\ud800").
 CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
-# A key whose value is in words, and its value: "  - description:", "Solve"
-WORD_KEYS = "problem|current_thinking|description|status|result|mark|solution|solution_changes|next_thought_needed"
-KEY_LINE = re.compile(rf"( *(?:- +)*(?:{WORD_KEYS}):)(?: +(.*))?")
+# The keys whose values are in words: thought_reader.py, cost.py and saved_run.py read them.
+WORD_KEYS = (
+    "problem",
+    "thought_number",
+    "current_thinking",
+    "description",
+    "status",
+    "result",
+    "mark",
+    "next_thought_needed",
+    "solution",
+    "solution_changes",
+)
+KEY_LINE = re.compile(r"""( *(?:- +)*(["'\w]+) *:)(?: +(.*))?""")  # "  - description: Solve"
 
 LITERAL_SIGNS = ("", "|", "|-", "|+")
-LONE_SIGNS = (*LITERAL_SIGNS, ">", ">-", ">+")
+FOLDED_SIGNS = (">", ">-", ">+")
 NULL_OR_QUOTED = re.compile(r"""(~|null|Null|NULL|None|'([^']|'')*'|"([^"\\]|\\.)*")( +#.*)?""")  # "'a: b' # comment"
 
 TEXT_RULE = (
@@ -72,7 +83,7 @@ class PlainLoader(yaml.BaseLoader):
 
 
 def mark_texts(text):
-    """Mark the values in words as texts, so that nothing in them is a sign of YAML. No line is added or moved.
+    """Mark the values of WORD_KEYS as texts, so that nothing in them is a sign of YAML. No line is added or moved.
 
     Raises InvalidThought for a value that has two readings.
     """
@@ -80,10 +91,14 @@ def mark_texts(text):
     end = 0
     for index, line in enumerate(lines):
         found = KEY_LINE.fullmatch(line)
-        if found and index >= end:  # It is no line of another text.
-            key, value = found.groups("")
-            column = len(key) - len(key.lstrip(" -"))
+        if not found or index < end:  # It is a line of another text.
+            continue
+        key, name, value = found.groups("")
+        column = len(key) - len(key.lstrip(" -"))
+        is_text = name in WORD_KEYS
+        if is_text or value.startswith(("|", ">")):
             end = find_end(lines, index + 1, column)
+        if is_text:
             numbered = enumerate(lines[index + 1 : end], index + 2)
             below = [(number, other[column:]) for number, other in numbered if other.strip(" ")]
             lines[index] = f"{key} {mark_value(value.rstrip(' '), below)}"
@@ -105,10 +120,12 @@ def mark_value(value, below):
     """
     if not below:
         return mark_line(value)
-    if value in LITERAL_SIGNS:
+    if value in LITERAL_SIGNS or value in FOLDED_SIGNS:
         return mark_block(value or "|-", below)
-    is_plain = value[0] not in "|>'\""
-    if is_plain and any(" #" in f" {line}" for line in [value, *dict(below).values()]):
+    is_sign = value[0] in "|>"  # such as "|2-"
+    is_open_quote = value[0] in "'\"" and not NULL_OR_QUOTED.fullmatch(value)
+    lines = [value] if is_sign else [value, *dict(below).values()]
+    if not is_open_quote and any(" #" in f" {line}" for line in lines):
         refuse(below[0][0], f"YAML would drop what follows a #; {TEXT_RULE}")
     return value  # YAML folds its lines.
 
@@ -116,24 +133,29 @@ def mark_value(value, below):
 def mark_line(value):
     """A value on one line in single quotes, unless it says already what it is. A sign before it is dropped."""
     text = value.removeprefix("|- ").removeprefix(">- ").strip(" ")
-    if text in LONE_SIGNS or NULL_OR_QUOTED.fullmatch(text):
+    if text in LITERAL_SIGNS or text in FOLDED_SIGNS or NULL_OR_QUOTED.fullmatch(text):
         return text
     escaped = text.replace("'", "''")
     return f"'{escaped}'"
 
 
 def mark_block(sign, below):
-    """The sign of a block literal with its margin, the smaller indentation of its first two lines: "|2-".
+    """The sign of a text: "|2-", with the margin, which is the smaller indentation of its first two lines.
 
-    Where the first line alone is indented by an odd number of spaces, they are a slip, which would shift the others.
+    A line less deep than that has slipped. So has a first line that is alone at an odd number of spaces.
     """
     first, *others = [len(line) - len(line.lstrip(" ")) for _, line in below]
     margin = min([first, *others[:1]])
+    for number, line in below:
+        if not line.startswith(margin * " "):
+            refuse(number, f"{quote(line)} is less deep than its text; {TEXT_RULE}")
     if others and ((first - margin) % 2 or (first % 2 and first not in others)):
         number, line = below[0] if first % 2 else below[1]
         rule = "indent all of it by two spaces more than its key"
-        refuse(number, f"{quote(line)} is not indented like the rest of its text; {rule}")
-    return f"|{margin}{sign[1:]}" if margin < 10 else sign  # YAML has no sign for more, and finds it by itself.
+        refuse(number, f"{quote(line)} is out of step with its text by an odd number of spaces; {rule}")
+    if sign in FOLDED_SIGNS or margin > 9:  # YAML has no sign for more than nine, and finds the margin by itself.
+        return sign
+    return f"|{margin}{sign[1:]}"
 
 
 # Reading nodes. `name` says in a reason what is read.
