@@ -13,19 +13,11 @@ from utils.errors import InvalidThought, quote
 # ("\ud800").
 CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
-# The keys whose values are in words: thought_reader.py, cost.py and saved_run.py read them.
+# The keys whose values are in words, in a run, a thought or a step.
 WORD_KEYS = (
-    "problem",
-    "thought_number",
-    "current_thinking",
-    "description",
-    "status",
-    "result",
-    "mark",
-    "next_thought_needed",
-    "solution",
-    "solution_changes",
-)
+    "problem thought_number current_thinking next_thought_needed solution solution_changes"
+    " description status result mark"
+).split()
 KEY_LINE = re.compile(r"""( *(?:- +)*(["'\w]+) *:)(?: +(.*))?""")  # "  - description: Solve"
 
 LITERAL_SIGNS = ("", "|", "|-", "|+")
