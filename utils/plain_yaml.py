@@ -20,8 +20,7 @@ WORD_KEYS = (
 ).split()
 KEY_LINE = re.compile(r"""( *(?:- +)*(["'\w]+) *:)(?: +(.*))?""")  # "  - description: Solve"
 
-LITERAL_SIGNS = ("", "|", "|-", "|+")
-FOLDED_SIGNS = (">", ">-", ">+")
+SIGNS = ("", "|", "|-", "|+", ">", ">-", ">+")
 NULL_OR_QUOTED = re.compile(r"""(~|null|Null|NULL|None|'([^']|'')*'|"([^"\\]|\\.)*")( +#.*)?""")  # "'a: b' # comment"
 
 TEXT_RULE = (
@@ -112,7 +111,7 @@ def mark_value(value, below):
     """
     if not below:
         return mark_line(value)
-    if value in LITERAL_SIGNS or value in FOLDED_SIGNS:
+    if value in SIGNS:
         return mark_block(value or "|-", below)
     is_sign = value[0] in "|>"  # such as "|2-"
     is_open_quote = value[0] in "'\"" and not NULL_OR_QUOTED.fullmatch(value)
@@ -125,7 +124,7 @@ def mark_value(value, below):
 def mark_line(value):
     """A value on one line in single quotes, unless it says already what it is. A sign before it is dropped."""
     text = value.removeprefix("|- ").removeprefix(">- ").strip(" ")
-    if text in LITERAL_SIGNS or text in FOLDED_SIGNS or NULL_OR_QUOTED.fullmatch(text):
+    if text in SIGNS or NULL_OR_QUOTED.fullmatch(text):
         return text
     escaped = text.replace("'", "''")
     return f"'{escaped}'"
@@ -145,7 +144,7 @@ def mark_block(sign, below):
         number, line = below[0] if first % 2 else below[1]
         rule = "indent all of it by two spaces more than its key"
         refuse(number, f"{quote(line)} is out of step with its text by an odd number of spaces; {rule}")
-    if sign in FOLDED_SIGNS or margin > 9:  # YAML has no sign for more than nine, and finds the margin by itself.
+    if sign[0] == ">" or margin > 9:  # YAML has no sign for more than nine, and finds the margin by itself.
         return sign
     return f"|{margin}{sign[1:]}"
 
