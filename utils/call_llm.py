@@ -6,7 +6,8 @@ import typing
 
 from utils.cost import TOKEN_KEYS, format_cost
 from utils.errors import RunFailed, quote
-from utils.failures import LARGER_CONTEXT, base_url, describe_failure, describe_odd_answer, mask_key, require_key
+from utils.failures import LARGER_CONTEXT, base_url, mask_key, require_key
+from utils.failures import describe_failure, describe_odd_answer, describe_silence, describe_status
 
 DEFAULT_MODEL = "gpt-6-luna"
 
@@ -51,6 +52,10 @@ def send(prompt, model):
             max_retries=4,
         )
         return client.chat.completions.create(model=model, messages=[{"role": "user", "content": prompt}])
+    except openai.APIStatusError as error:
+        raise RunFailed(describe_status(error)) from None
+    except openai.APIConnectionError as error:
+        raise RunFailed(describe_silence(error)) from None
     except Exception as error:
         raise RunFailed(describe_failure(error)) from None
 

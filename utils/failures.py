@@ -27,25 +27,6 @@ def require_key():
         raise RunFailed("OPENAI_API_KEY contains white space or a character that is not plain ASCII. Set it again.")
 
 
-def describe_failure(error):
-    """What went wrong, for an exception of whatever kind that making the client, or sending, has raised."""
-    import openai  # It is loaded by now.
-
-    if isinstance(error, openai.APIStatusError):
-        return describe_status(error)
-    if isinstance(error, openai.APIConnectionError):
-        cause = str(error.__cause__).rstrip(".")
-        return f"No answer from {server_address()} ({cause}). Check the network, proxy settings and OPENAI_BASE_URL."
-    if isinstance(error, json.JSONDecodeError):
-        return describe_answer(NO_COMPLETION, error.doc)
-    if isinstance(error, UnicodeDecodeError):
-        return describe_answer(NO_COMPLETION, str(error))
-    if isinstance(error, ImportError):  # It names a package that a proxy needs, and how to install it.
-        return str(error)
-    suspects = "OPENAI_BASE_URL, SSL_CERT_FILE and proxy settings"
-    return f"The OpenAI client failed ({type(error).__name__}). Check {suspects}."
-
-
 def describe_status(error):
     """Why the server refused, in the provider's words if it has any. error: the client's APIStatusError."""
     status = error.status_code
@@ -56,6 +37,24 @@ def describe_status(error):
     if status == 400 and "context" in words:
         advice = f" {LARGER_CONTEXT}"
     return describe_answer(f"answered {status}", words) + advice
+
+
+def describe_silence(error):
+    """Why no answer came. error: the client's APIConnectionError."""
+    cause = str(error.__cause__).rstrip(".")
+    return f"No answer from {server_address()} ({cause}). Check the network, proxy settings and OPENAI_BASE_URL."
+
+
+def describe_failure(error):
+    """What went wrong, for any other exception that making the client, or sending, has raised."""
+    if isinstance(error, json.JSONDecodeError):
+        return describe_answer(NO_COMPLETION, error.doc)
+    if isinstance(error, UnicodeDecodeError):
+        return describe_answer(NO_COMPLETION, str(error))
+    if isinstance(error, ImportError):  # It names a package that a proxy needs, and how to install it.
+        return str(error)
+    suspects = "OPENAI_BASE_URL, SSL_CERT_FILE and proxy settings"
+    return f"The OpenAI client failed ({type(error).__name__}). Check {suspects}."
 
 
 def describe_odd_answer(completion):
