@@ -274,7 +274,7 @@ class ChainOfThoughtNode(Node):
         """PocketFlow calls this with the exception of the last try."""
         if isinstance(exc, RejectedReply):
             number = prep_res["current_thought_number"]
-            raise RunFailed(describe_failure(number, exc, self.max_retries, self.cost_so_far())) from None
+            raise RunFailed(describe_rejections(number, exc, self.max_retries, self.cost_so_far())) from None
         raise exc
 
     def cost_so_far(self):
@@ -365,7 +365,7 @@ def format_rejection(rejection):
     return fill_in(sentences, {"{reason}": str(rejection), "{reply}": rejection.reply.text})
 
 
-def describe_failure(number, rejection, tries, cost):
+def describe_rejections(number, rejection, tries, cost):
     """Why no thought came of several replies, with the last one and what was wrong with it: for the user."""
     shown = rejection.reply.text.strip() or "(it is empty)"
     took = format_cost(cost)
