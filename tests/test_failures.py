@@ -93,6 +93,7 @@ def test_after_a_reply_that_was_no_whole_one_nothing_is_advised_on_the_format(ru
         completion(FIRST, "abort"),
         json_answer({**ANSWER, "error": "Gone."}),
         completion(FIRST, usage="x"),
+        completion(FIRST, usage=[]),
         completion(FIRST, usage={"prompt_tokens": True}),
         completion(FIRST, usage={"prompt_tokens_details": [{}]}),
     ],
@@ -132,6 +133,7 @@ def fail(serve, run):
         (error(404, "No model x."), ["No model x.", "--model", "OPENAI_MODEL", "OPENAI_BASE_URL", "ends with /v1"]),
         (json_answer({"detail": "Kein Modell für x."}, 422), ["422", "Kein Modell für x."]),
         (json_answer({"error": "Gone."}, 410), ["410", "Gone."]),
+        (json_answer({"code": 1210}, 400), ["400", "1210"]),
     ],
 )
 def test_a_refused_request_is_shown_in_the_words_of_the_provider(fail, answer, texts):
@@ -183,6 +185,7 @@ def test_a_web_page_is_called_one_and_not_shown(fail, status, advice):
         ('{"choices": [{"message": {}, "error": "Gone."}]}', "Gone."),
         ('{"choices": [{"message": {"content": " "}}], "error": "Gone."}', "no completion: Gone. To"),
         ('{"choices": []}', "choices=[]"),
+        ('{"choices": {}}', "choices={}"),
         ('{"choices": [{"message": {"content": 5}}]}', "content=5"),
     ],
 )

@@ -484,7 +484,7 @@ SLIPS = {
     "two spaces too few, like a key": (TEXT, "  Some work: done.", "'Some work'"),
     "a first line with a space too few": (LITERAL, "|-\n     x = 2\n      y = 1", "two spaces"),
     "a tab": (TEXT, "\tSome work.", "at a tab"),
-    "backslashes in double quotes": (LITERAL, '"$\\xcancel{5}$"', "|-"),
+    "backslashes in double quotes": (LITERAL, '"$\\xcancel{5}$"', "at a backslash"),
     "a colon in a second line": (LITERAL, "x\n      y: 1", "|-"),
     "a comment in a value of two lines": (LITERAL, "x # lost\n      y", "#"),
     "a key that is spelt wrongly": ("planning:", "planing:", "'planing'"),
@@ -520,6 +520,12 @@ def test_a_fault_of_a_thought_is_said_with_its_number_and_a_way_out(command, who
     assert named in message
     assert f"--after {number - 1}" in message
     assert command(f"--resume whole.yaml --after {number - 1} --show-prompt").status == 0
+
+
+@pytest.mark.parametrize("thought", ["x", "[x]", "{x: y}"])
+def test_what_is_not_taken_need_not_be_a_thought(command, whole, thought):
+    Path("whole.yaml").write_text(f"{read('whole.yaml')}- {thought}\n")
+    assert command("--resume whole.yaml --after 3 --show-prompt").status == 0
 
 
 def test_a_fault_of_the_first_thought_has_no_way_out_but_to_mend_it(command, refuse):

@@ -34,7 +34,7 @@ def call_llm(prompt, model=None, default_model=DEFAULT_MODEL):
     completion = send(prompt, model)
     try:
         return read_completion(completion, model)
-    except (AttributeError, IndexError, KeyError, TypeError, RecursionError):  # A server can send anything.
+    except (AttributeError, LookupError, TypeError):  # A server can send anything.
         raise RunFailed(describe_odd_answer(completion)) from None
 
 

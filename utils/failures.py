@@ -61,7 +61,7 @@ def describe_odd_answer(completion):
     """What a server has sent instead of a completion: the words of its error, or what the client has made of it."""
     try:
         words = find_words(completion.model_extra["error"])
-    except (AttributeError, KeyError, TypeError):
+    except (AttributeError, KeyError):
         words = ""
     return describe_answer(NO_COMPLETION, words or str(completion))
 

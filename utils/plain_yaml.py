@@ -46,7 +46,7 @@ def load_yaml(text):
         if marked.endswith("\\", 0, mark.index):
             place = "at a backslash in double quotes"
         refuse(mark.line + 1, f"{place}, YAML cannot read what is meant; {TEXT_RULE}")
-    except (yaml.YAMLError, ValueError, OverflowError, RecursionError):  # such as for "\UFFFFFFFF" in double quotes
+    except RecursionError:  # for a thousand brackets
         raise InvalidThought(f"YAML cannot read what is meant; {TEXT_RULE}") from None
     if node is None:
         raise InvalidThought("it is empty")

@@ -152,7 +152,7 @@ def last_model(nodes):
     try:
         fields = {key.value: value for key, value in nodes[-1].value}
         return read_cost(fields["cost"], "cost")["model"]
-    except (IndexError, KeyError, TypeError, ValueError, InvalidThought):
+    except (LookupError, TypeError, ValueError, InvalidThought):
         return None
 
 
